@@ -7,11 +7,13 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from ramet.commands.exits import EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
 from ramet.stores.info import size
-from ramet.train.config import DTYPES, MEASURES, MODELS, PLACES, Config
+from ramet.train.config import DTYPES, MEASURES, METRICS, MODELS, PLACES, Config
 from ramet.train.folder import PLOT
 
 
@@ -22,8 +24,9 @@ def add_parsers(subparsers):
 
 
 # Of Config, whose defaults they have.
-_CHOICES = {"model": MODELS, "placement": PLACES, "dtype": DTYPES, "best_by": MEASURES}
+_CHOICES = {"task": tuple(METRICS), "model": MODELS, "placement": PLACES, "dtype": DTYPES, "best_by": MEASURES}
 _OPTIONS = {
+    "task": "what is learned: classes of nodes, or links",
     "model": "gin, which adds neighbors up, is evaluated on samples as in training, the others on all neighbors",
     "hidden": "hidden width",
     "epochs": "epochs",
@@ -42,7 +45,7 @@ _OPTIONS = {
     "dtype": "of parameters and arithmetic; with bfloat16, features, rows and products of matrices have it, parameters "
     "and sums are float32: fast where the processor has AVX512-BF16 or AMX",
     "eval_every": "epochs between validations",
-    "best_by": "what makes a model the best one in validation",
+    "best_by": "what makes a model the best one in validation (default: accuracy, with --task link mrr)",
     "patience": "stop after N validations without a better one (default: never)",
 }
 
@@ -50,13 +53,18 @@ _OPTIONS = {
 def _add_train(subparsers):
     parser = subparsers.add_parser(
         "train",
-        help="train a node classifier on a store, with any number of processes",
-        description="Trains a node classifier on a store. All processes share the one copy of "
+        help="train a node classifier or a link predictor on a store, with any number of processes",
+        description="Trains a node classifier or a link predictor on a store. All processes share the one copy of "
         "the store that is in memory. The run folder gets the best model in validation (best.pt), "
         "metrics.json and, with matplotlib, a plot (curves.png); `ramet predict STORE RUN` uses it.",
     )
     add = parser.add_argument
-    add("store", metavar="STORE", help="folder of the store: node tables feat and label, splits train, val, test")
+    add(
+        "store",
+        metavar="STORE",
+        help="folder of the store: node tables feat and label, splits train, val, test; "
+        "for links node table feat, splits of edges",
+    )
     add("--out", metavar="FOLDER", help="run folder, new or empty (default: runs/NAME-MODEL-TIME)")
     add(
         "--num-neighbors",
@@ -85,16 +93,23 @@ def _add_train(subparsers):
 def _add_predict(subparsers):
     parser = subparsers.add_parser(
         "predict",
-        help="the classes of a store's nodes, by a model that `ramet train` made",
+        help="the classes of a store's nodes, or the scores of pairs, by a model that `ramet train` made",
         description="Runs the best model of a run folder on all nodes of a store, or on a split, as the model was "
-        "evaluated in training, and prints its accuracy where the store has labels.",
+        "evaluated in training, and prints its accuracy where the store has labels. A run for links scores pairs.",
     )
     add = parser.add_argument
     add("store", metavar="STORE", help="folder of the store: node table feat, as wide as that of training")
     add("run_folder", metavar="RUN", help="folder of the run")
     add("--nodes", metavar="SPLIT", help="name of a split (default: all nodes)")
-    add("--out", metavar="FILE", help="new .npy file: the class of each node, int64, in the order of ids or the split")
+    add("--pairs", metavar="PAIRS", help="of links: a split of edges, or an .npy file, int64 [2, n] (default: test)")
+    add(
+        "--out",
+        metavar="FILE",
+        help="new .npy file: the class of each node, int64, in the order of ids or the split; "
+        "of links the score of each pair",
+    )
     add("--probabilities", metavar="FILE", help="new .npy file: the probability of each class, a row for each node")
+    add("--rows", metavar="FILE", help="of links: new .npy file: a row for each node; a score is a dot product of two")
     add("--threads", type=int, metavar="N", help="sampling threads (default: as many as there are cores)")
     add("--quiet", action="store_true", help="print nothing")
     parser.set_defaults(run=predict)
@@ -116,36 +131,46 @@ def train(arguments) -> int:
 
 def predict(arguments) -> None:
     with _packages():
-        from ramet.train.predict import predict as run
-        from ramet.train.predict import require_free, write_array
-    outputs = {"classes": arguments.out, "probabilities": arguments.probabilities}
-    outputs = {name: path for name, path in outputs.items() if path is not None}
-    for path in outputs.values():
-        require_free(path)
+        from ramet.train import predict as predicting
+        from ramet.train.evaluate import in_words
+    task = predicting.task_of(arguments.run_folder)
+    _refuse_options_of_other_tasks(arguments, task)
+    of, run, arrays = {
+        "node": ("nodes", predicting.predict, {"out": "classes", "probabilities": "probabilities"}),
+        "link": ("pairs", predicting.predict_links, {"out": "scores", "rows": "rows"}),
+    }[task]
+    files = {name: getattr(arguments, option) for option, name in arrays.items()}
+    files = {name: path for name, path in files.items() if path is not None}
+    for path in files.values():
+        predicting.require_free(path)
+    chosen = getattr(arguments, of)
     found = run(
         arguments.store,
         arguments.run_folder,
-        arguments.nodes,
+        **{} if chosen is None else {of: np.load(chosen) if chosen.endswith(".npy") else chosen},
         threads=arguments.threads,
         progress=not arguments.quiet and sys.stderr.isatty(),
     )
-    for name, path in outputs.items():
-        write_array(path, getattr(found, name))
+    for name, path in files.items():
+        predicting.write_array(path, getattr(found, name))
     if arguments.quiet:
         return
-    from ramet.train.evaluate import in_words
-
     print(
-        f"{arguments.store}: {len(found.nodes):,} nodes by {found.model} of {arguments.run_folder}, "
+        f"{arguments.store}: {len(getattr(found, arrays['out'])):,} {of} by {found.model} of {arguments.run_folder}, "
         f"epoch {found.epoch} ({in_words(found.inference)})"
     )
-    for split, (share, count) in found.accuracy.items():
-        print(f"{f'{split} ' if split else ''}accuracy {share:.4f} of {count:,} nodes")
-    if not found.accuracy:
-        print("no labels to compare with")
-    for name, path in outputs.items():
+    for line in found.lines():
+        print(line)
+    for name, path in files.items():
         array = getattr(found, name)
         print(f"{path}: {name}, {array.dtype}{list(array.shape)}")
+
+
+def _refuse_options_of_other_tasks(arguments, task):
+    for other, options in {"node": ("nodes", "probabilities"), "link": ("pairs", "rows")}.items():
+        given = [option for option in options if getattr(arguments, option) is not None]
+        if given and other != task:
+            raise ValueError(f"--{given[0]} is given, but {arguments.run_folder} is a run with --task {task}")
 
 
 @contextmanager
@@ -163,11 +188,11 @@ def _report(metrics):
     if metrics["interrupted"]:
         print(f"interrupted after {len(metrics['epochs'])} epochs")
     if metrics.get("best_epoch"):
-        print(f"validation accuracy {metrics['val_accuracy']:.4f} (epoch {metrics['best_epoch']})")
-    if "test_accuracy" in metrics:
+        print(f"validation {_measures(metrics, 'val')} (epoch {metrics['best_epoch']})")
+    if "test_loss" in metrics:
         from ramet.train.evaluate import in_words
 
-        print(f"test accuracy {metrics['test_accuracy']:.4f} ({in_words(metrics['inference'])})")
+        print(f"test {_measures(metrics, 'test')} ({in_words(metrics['inference'])})")
         peak = max(metrics["peak_memory_bytes"])
         print(f"{metrics['batches_per_second']:.1f} batches per second, at most {size(peak)} in memory per process")
     if "pipeline" in metrics:
@@ -175,6 +200,10 @@ def _report(metrics):
     if metrics["losses"] and not (Path(metrics["folder"]) / PLOT).exists():
         print(f"no plot ({PLOT}): matplotlib is not installed")
     print(f"run folder {metrics['folder']}")
+
+
+def _measures(metrics, split):
+    return ", ".join(f"{name} {metrics[f'{split}_{name}']:.4f}" for name in METRICS[metrics["options"]["task"]])
 
 
 def _fanouts(text):

@@ -11,7 +11,8 @@ from ramet.loading.samplers import Sampler, as_sampler
 
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64", "bfloat16")
-MEASURES = ("accuracy", "loss")
+METRICS = {"node": ("accuracy",), "link": ("mrr", "hits@10")}  # of each task; the first is its own measure
+MEASURES = ("accuracy", "mrr", "loss")
 PLACES = ("auto", "in_place", "disk")
 HEADS = 4  # of gat's hidden layers; its last layer has one
 
@@ -22,6 +23,7 @@ class Config:
 
     store: str
     out: str | None = None  # the run folder; None: runs/<store>-<model>-<time>
+    task: str = "node"  # what is learned: classes of nodes, or links
     model: str = "sage"
     hidden: int = 128
     num_neighbors: tuple[int, ...] = (15, 10)  # one per layer, the seeds' hop first
@@ -43,14 +45,17 @@ class Config:
         "float32"  # of parameters and arithmetic; bfloat16: of products of matrices and rows, see docs/training.md
     )
     eval_every: int = 1  # epochs between validations
-    best_by: str = "accuracy"  # what makes a model the best one in validation: accuracy, loss
+    best_by: str | None = None  # what makes a model the best one in validation: "loss", or None: accuracy, of links mrr
     patience: int | None = None  # stop after so many validations without a better one
 
     def __post_init__(self):
+        _one_of("task", self.task, METRICS)
         _one_of("model", self.model, MODELS)
         object.__setattr__(self, "sampler", as_sampler(self.sampler))
         _one_of("dtype", self.dtype, DTYPES)
-        _one_of("best_by", self.best_by, MEASURES)
+        if self.best_by is None:
+            object.__setattr__(self, "best_by", self.metrics[0])
+        _one_of("best_by", self.best_by, (self.metrics[0], "loss"))
         _one_of("placement", self.placement, PLACES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
             _at_least(name, getattr(self, name), 1)
@@ -73,6 +78,11 @@ class Config:
             _at_least("num_neighbors", fanout, -1)
         if self.model == "gat" and len(self.num_neighbors) > 1 and self.hidden % HEADS:
             raise ValueError(f"hidden is {self.hidden}; gat needs a multiple of its {HEADS} heads")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of what models are judged by, beside the loss."""
+        return METRICS[self.task]
 
     @property
     def sampling(self) -> dict:

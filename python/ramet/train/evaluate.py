@@ -36,26 +36,26 @@ def in_words(how: dict) -> str:
     return f"sampled neighbors {','.join(map(str, how['num_neighbors']))}, as in training"
 
 
-def class_scores(graph, model, config, nodes, *, threads=1, progress=False) -> torch.Tensor:
-    """The class scores [len(nodes), classes] of a model of `config`: row i is that of nodes[i], int64 ids."""
+def outputs(graph, model, config, nodes, *, threads=1, progress=False) -> torch.Tensor:
+    """The rows [len(nodes), width] that a model of `config` returns: row i is that of nodes[i], int64 ids."""
     if inference(config)["method"] == "layerwise":
         return layerwise(graph, model, nodes=nodes, threads=threads, progress=progress)
     return _sampled(graph, model, config, nodes, threads, progress)
 
 
 def _sampled(graph, model, config, nodes, threads, progress):
-    """Scores from sampled neighbors, in batches of the size of training's. All of them are samples of one step, so what
-    a node picks, and with that its scores, does not depend on the batch it is in (with LABOR-i it does)."""
+    """Rows from sampled neighbors, in batches of the size of training's. All of them are samples of one step, so what a
+    node picks, and with that its row, does not depend on the batch it is in (with LABOR-i it does)."""
     table = graph.table("feat")
     dtype = next(model.parameters()).dtype
     sampling = config.sampling | {"sampler": replace(config.sampler, dependent=1), "epoch": EPOCH, "threads": threads}
-    scores = []
+    rows = []
     with _evaluating(model), torch.no_grad():
         for seeds in tqdm(nodes.split(config.batch_size), desc="inference", leave=False, disable=not progress):
             batch = ramet.sample(graph, seeds, list(config.num_neighbors), **sampling)
             x = table.gather(batch.n_id, threads, dtype="float32" if table.is_encoded else None)
-            scores.append(model(torch.as_tensor(x).to(dtype), batch.blocks))
-    return torch.cat(scores)
+            rows.append(model(torch.as_tensor(x).to(dtype), batch.blocks))
+    return torch.cat(rows)
 
 
 @contextmanager

@@ -27,11 +27,11 @@ def run(config, *, progress=True, poll=None) -> dict:
     """Trains on the store `config.store` with `config.processes` processes; returns the metrics.
 
     The run folder gets best.pt, metrics.json and, with matplotlib, curves.png. KeyboardInterrupt stops the trainers
-    and keeps what there is: the metrics then have "interrupted" and no test accuracy. `poll` is
+    and keeps what there is: the metrics then have "interrupted" and none of the test. `poll` is
     called with the list of process ids a few times a second. Raises ValueError if the store does
     not fit or the run folder has files, TrainingError if a trainer fails.
     """
-    find_task(ramet.open(config.store))
+    find_task(ramet.open(config.store), config)
     folder = RunFolder(config.out or _default_folder(config))
     folder.create()
     try:

@@ -7,14 +7,13 @@ import warnings
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from ramet import Features, NeighborLoader, Placement, _core
+from ramet import Features, Placement, _core
 from ramet._support.old_torch import FUSED_ADAM
 from ramet.loading.fused import is_floating
-from ramet.train.evaluate import class_scores, inference, torch_threads
+from ramet.train.evaluate import inference, outputs, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model
 from ramet.train.task import find_task
@@ -25,17 +24,19 @@ def fit(graph, config, *, splits=None, folder=None, progress=False) -> dict:
 
     Where torch.distributed is initialised this is one rank of the run, else it is alone. Rank 0
     evaluates, keeps the best model and writes `folder`, a path (None: nothing is written).
-    `splits` (a dict of node ids: train, val, test) replaces the splits of the store. `progress`
-    prints a line for every evaluation, and shows a bar where stderr is a terminal.
+    `splits` (a dict of ids: train, val, test) replaces the splits of the store: of nodes or, for
+    links, of edges. `progress` prints a line for every evaluation, and shows a bar where stderr is
+    a terminal.
     """
     return _Fit(graph, config, splits, folder, progress).run()
 
 
 class _Fit:
     def __init__(self, graph, config, splits, folder, progress):
-        self.graph, self.config = graph, config
+        self.config = config
         self.rank, self.world = _rank_and_world()
-        self.task = find_task(graph, splits)
+        self.task = find_task(graph, config, splits)
+        self.graph = self.task.messages()
         self.dtype = getattr(torch, config.dtype)
         self.is_mixed = self.dtype == torch.bfloat16
         if self.is_mixed and self.rank == 0:
@@ -71,13 +72,12 @@ class _Fit:
             dist.broadcast(is_disk, src=0)
         return "disk" if is_disk else "in_place"
 
-    def _make_loader(self, place: str) -> NeighborLoader:
+    def _make_loader(self, place: str):
         config = self.config
         cached = {"cache_rows": config.cache_rows, "look_ahead": config.look_ahead} if place == "disk" else {}
-        return NeighborLoader(
+        return self.task.loader(
             self.graph,
             num_neighbors=list(config.num_neighbors),
-            input_nodes=self.task.splits["train"],
             batch_size=config.batch_size,
             shuffle=True,
             threads=config.threads,
@@ -120,7 +120,7 @@ class _Fit:
         with torch.autocast("cpu", torch.bfloat16, enabled=self.is_mixed):
             out = self.ddp(batch.x if self.is_fused else batch.x.to(self.dtype), batch.blocks)
         out = out.float() if self.is_mixed else out
-        loss = batch.mean(F.cross_entropy(out, batch.y.long().flatten(), reduction="none"))
+        loss = self.task.loss(out, batch)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -137,7 +137,7 @@ class _Fit:
         better = torch.zeros(1)
         if self.rank == 0:
             begin = time.perf_counter()
-            record["val_loss"], record["val_accuracy"] = self._evaluate("val")
+            record |= self._evaluate("val")
             record["eval_seconds"] = time.perf_counter() - begin
             if self.talks:
                 self.bar.write(_line(record))
@@ -151,9 +151,10 @@ class _Fit:
     def _is_best(self, record):
         if self.best is None:
             return True
+        measure = f"val_{self.config.best_by}"
         if self.config.best_by == "loss":
-            return record["val_loss"] < self.best["val_loss"]
-        return record["val_accuracy"] > self.best["val_accuracy"]
+            return record[measure] < self.best[measure]
+        return record[measure] > self.best[measure]
 
     def _keep(self, record):
         state = {name: value.clone() for name, value in self.model.state_dict().items()}
@@ -164,28 +165,25 @@ class _Fit:
             "num_classes": self.task.num_classes,
             "inference": inference(self.config),
             "epoch": record["epoch"],
-            "val_loss": record["val_loss"],
-            "val_accuracy": record["val_accuracy"],
+            **{name: value for name, value in record.items() if name.startswith("val_")},
         }
         if self.folder:
             self.folder.write_model(self.best)
 
     def _evaluate(self, split):
-        """Loss and accuracy of the model on a split, by the inference of the run's models."""
-        ids = torch.as_tensor(self.task.splits[split].astype("int64"))
+        """The loss and the metrics of the model on a split, by the inference of the run's models."""
+        nodes = self.task.nodes(split)
         # The other ranks wait meanwhile, so their cores are free.
         with torch_threads(torch.get_num_threads() * self.world):
             threads = self.config.inference_threads * self.world
-            out = class_scores(self.graph, self.model, self.config, ids, threads=threads, progress=not self.bar.disable)
-            labels = self.graph.table("label").gather(ids).long().flatten()
-            loss = F.cross_entropy(out, labels).item()
-            return loss, (out.argmax(dim=1) == labels).double().mean().item()
+            out = outputs(self.graph, self.model, self.config, nodes, threads=threads, progress=not self.bar.disable)
+            return {f"{split}_{name}": value for name, value in self.task.measure(out, split).items()}
 
     def _finish(self):
         metrics = self._metrics()
         if self.rank == 0:
             self.model.load_state_dict(self.best["model"])
-            metrics["test_loss"], metrics["test_accuracy"] = self._evaluate("test")
+            metrics |= self._evaluate("test")
             if self.folder:
                 self.folder.write_metrics(metrics)
         if self.world > 1:
@@ -194,7 +192,7 @@ class _Fit:
 
     def _metrics(self):
         seconds = sum(record["seconds"] for record in self.epochs)
-        best = self.best or {"epoch": None, "val_accuracy": None}
+        best = self.best or {}
         return {
             "options": self.config.plain(),
             "inference": inference(self.config),
@@ -205,8 +203,8 @@ class _Fit:
             "train_seconds": seconds,
             "batches_per_second": len(self.losses) / seconds,
             "pipeline": vars(self.loader.summary()),
-            "best_epoch": best["epoch"],
-            "val_accuracy": best["val_accuracy"],
+            "best_epoch": best.get("epoch"),
+            **{name: best.get(name) for name in (f"val_{metric}" for metric in self.config.metrics)},
         }
 
 
@@ -233,8 +231,8 @@ def _warn_of_bfloat16():
 
 
 def _line(record):
+    measures = [f"{name[4:]} {value:.4f}   " for name, value in record.items() if name.startswith("val_")]
     return (
-        f"epoch {record['epoch']:3d}   loss {record['loss']:.4f}   "
-        f"validation loss {record['val_loss']:.4f}   accuracy {record['val_accuracy']:.4f}   "
+        f"epoch {record['epoch']:3d}   loss {record['loss']:.4f}   validation {''.join(measures)}"
         f"{record['seconds']:.1f} s + {record['eval_seconds']:.1f} s"
     )

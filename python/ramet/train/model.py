@@ -17,7 +17,7 @@ from ramet.train.config import HEADS
 
 
 class Model(torch.nn.Module):
-    """Convolutions with ReLU and dropout between them; the last one returns the class scores."""
+    """Convolutions with ReLU and dropout between them; the last one returns class scores, or rows for links."""
 
     def __init__(self, convs, dropout=0.0, input_dropout=0.0):
         super().__init__()
@@ -42,10 +42,11 @@ class Model(torch.nn.Module):
         return x
 
 
-def build_model(config, num_features, num_classes) -> Model:
-    """The model that `config` describes; its parameters are a function of `config.seed`."""
+def build_model(config, num_features, num_classes=None) -> Model:
+    """The model that `config` describes; its parameters are a function of `config.seed`. num_classes: the width of its
+    output; None: that of hidden rows, for links."""
     depth = len(config.num_neighbors)
-    widths = [num_features, *[config.hidden] * (depth - 1), num_classes]
+    widths = [num_features, *[config.hidden] * (depth - 1), num_classes or config.hidden]
     torch.manual_seed(config.seed)
     convs = [_conv(config, widths[i], widths[i + 1], last=i + 1 == depth) for i in range(depth)]
     model = Model(convs, config.dropout, config.input_dropout)

@@ -1,7 +1,8 @@
-"""The picture of a run: loss and accuracy over the epochs."""
+"""The picture of a run: the loss and the task's metric over the epochs."""
 
 from __future__ import annotations
 
+from ramet.train.config import METRICS
 from ramet.train.folder import PLOT
 
 
@@ -23,9 +24,10 @@ def draw(metrics, folder):
     left.plot(when, [e["val_loss"] for e in evaluated], marker=".", label="validation")
     left.set(xlabel="epoch", ylabel="cross-entropy", title="Loss")
     left.legend()
-    right.plot(when, [e["val_accuracy"] for e in evaluated], marker=".", label="validation")
-    if "test_accuracy" in metrics:
-        right.axhline(metrics["test_accuracy"], linestyle="--", color="gray", label="test")
-    right.set(xlabel="epoch", ylabel="accuracy", title="Accuracy")
+    metric = METRICS[metrics["options"]["task"]][0]
+    right.plot(when, [e[f"val_{metric}"] for e in evaluated], marker=".", label="validation")
+    if f"test_{metric}" in metrics:
+        right.axhline(metrics[f"test_{metric}"], linestyle="--", color="gray", label="test")
+    right.set(xlabel="epoch", ylabel=metric, title=metric.capitalize())
     right.legend()
     figure.savefig(folder / PLOT, dpi=120)

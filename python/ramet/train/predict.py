@@ -1,4 +1,4 @@
-"""`ramet predict`: the model of a run folder, on the nodes of a store."""
+"""`ramet predict`: the model of a run folder, on the nodes or pairs of a store."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ import torch
 import ramet
 from ramet._support.arguments import as_int
 from ramet.loading.options import MAX_THREADS
+from ramet.loading.pairs import as_pair_index
 from ramet.train.config import Config
-from ramet.train.evaluate import class_scores, inference
+from ramet.train.evaluate import inference, outputs
 from ramet.train.folder import MODEL, RunFolder, require_outside_stores
+from ramet.train.inputs import SPLITS, find_features, split_name
+from ramet.train.link_task import Candidates, pair_scores
 from ramet.train.model import build_model
-from ramet.train.task import SPLITS, find_features, find_labels, split_name
+from ramet.train.node_task import find_labels
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,32 @@ class Predictions:
     inference: dict
     model: str
     epoch: int
+
+    def lines(self):
+        """What `ramet predict` prints of them."""
+        if not self.accuracy:
+            yield "no labels to compare with"
+        for split, (share, count) in self.accuracy.items():
+            yield f"{f'{split} ' if split else ''}accuracy {share:.4f} of {count:,} nodes"
+
+
+@dataclass(frozen=True)
+class LinkPredictions:
+    """`scores` [n] of `pairs`, int64 [2, n]: the dot products of their ends' rows in `rows`, [nodes, width]. `metrics`
+    of a split, by name; empty for pairs that are given."""
+
+    pairs: np.ndarray
+    scores: np.ndarray
+    rows: np.ndarray
+    metrics: dict[str, float]
+    inference: dict
+    model: str
+    epoch: int
+
+    def lines(self):
+        """What `ramet predict` prints of them."""
+        if self.metrics:
+            yield ", ".join(f"{name} {value:.4f}" for name, value in self.metrics.items())
 
 
 def load_model(run):
@@ -54,23 +83,18 @@ def predict(graph, run, nodes=None, *, threads=None, progress=False) -> Predicti
     so those for the run's own store and split "test" have the accuracy that it reported. Raises ValueError for a graph
     with features of another width, or with more classes, than the model has.
     """
-    graph = graph if isinstance(graph, ramet.Graph) else ramet.open(graph)
-    found, _ = _read(run)
-    model, config = load_model(run)
-    width = find_features(graph)
-    if width != found["num_features"]:
-        trained = found["num_features"]
-        raise ValueError(f"table 'feat' has {width} columns, but the model of {run} was trained on {trained}")
-    splits = {name: graph.split(split_name(graph, name)) for name in SPLITS if split_name(graph, name) in graph.splits}
+    graph, found, model, config = _opened(graph, run, "node")
+    names = {name: split_name(graph.splits, name) for name in SPLITS}
+    splits = {name: graph.split(there) for name, there in names.items() if there in graph.splits}
     labels = find_labels(graph) if "label" in graph.tables() else None
     _check_classes(labels, splits, found["num_classes"], run)
     if nodes is None:
         ids = np.arange(graph.num_nodes())
     else:
-        ids = graph.split(split_name(graph, nodes)).astype(np.int64)
+        ids = graph.split(split_name(graph.splits, nodes)).astype(np.int64)
         splits = {nodes: ids}
-    threads = config.inference_threads if threads is None else as_int(threads, "threads", 1, MAX_THREADS)
-    scores = class_scores(graph, model, config, torch.from_numpy(ids), threads=threads, progress=progress)
+    threads = _threads(config, threads)
+    scores = outputs(graph, model, config, torch.from_numpy(ids), threads=threads, progress=progress)
     classes = scores.argmax(dim=1).numpy()
     return Predictions(
         ids,
@@ -81,6 +105,41 @@ def predict(graph, run, nodes=None, *, threads=None, progress=False) -> Predicti
         config.model,
         found["epoch"],
     )
+
+
+def predict_links(graph, run, pairs="test", *, threads=None, progress=False) -> LinkPredictions:
+    """The scores that the best model of the run folder `run`, of links, gives to pairs of nodes of `graph`, a Graph or
+    the path of a store.
+
+    `pairs` is the name of a split of edges, or int64 [2, n], sources above destinations, which need not be edges.
+    Messages follow the split "train" of edges, or all edges of a graph without one. Raises as predict() does, KeyError
+    for a split that is missing, IndexError for a node that is.
+    """
+    graph, found, model, config = _opened(graph, run, "link")
+    (edge_type,) = graph.edge_types
+    edges = None
+    if isinstance(pairs, str):
+        edges = graph.split(split_name(graph.edge_splits, pairs), edge_type)
+        pairs = graph.find_edges(edges)
+    pairs = np.stack(as_pair_index(pairs, graph, edge_type, "pairs"))
+    messages = graph.edge_subgraph("train") if "train" in graph.edge_splits else graph
+    everyone = torch.arange(graph.num_nodes())
+    rows = outputs(messages, model, config, everyone, threads=_threads(config, threads), progress=progress)
+    candidates = None if edges is None else Candidates(graph, edges)
+    return LinkPredictions(
+        pairs,
+        pair_scores(rows, torch.from_numpy(pairs)).numpy(),
+        rows.numpy(),
+        {} if candidates is None else candidates.measure(rows[candidates.nodes]),
+        inference(config),
+        config.model,
+        found["epoch"],
+    )
+
+
+def task_of(run) -> str:
+    """ "node" or "link": what the run in this folder is for. Raises as load_model() does."""
+    return _read(run)[1].task
 
 
 def require_free(path):
@@ -101,6 +160,24 @@ def write_array(path, array):
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _opened(graph, run, task):
+    """(Graph, content of best.pt, model, Config). ValueError where they do not fit each other, or the task."""
+    graph = graph if isinstance(graph, ramet.Graph) else ramet.open(graph)
+    found, _ = _read(run)
+    model, config = load_model(run)
+    if config.task != task:
+        raise ValueError(f"{run} is a run with task={config.task!r}, expected {task!r}")
+    width = find_features(graph)
+    if width != found["num_features"]:
+        trained = found["num_features"]
+        raise ValueError(f"table 'feat' has {width} columns, but the model of {run} was trained on {trained}")
+    return graph, found, model, config
+
+
+def _threads(config, threads):
+    return config.inference_threads if threads is None else as_int(threads, "threads", 1, MAX_THREADS)
 
 
 def _read(run):

@@ -264,7 +264,7 @@ def test_heterogeneous_batches(tmp_path):
 @forms
 def test_inference_and_training_decode(form, tmp_path):
     from ramet.nn import layerwise
-    from ramet.train.task import find_task
+    from ramet.train.node_task import NodeTask
 
     graph = homogeneous()
     store = stored(graph, tmp_path, form)
@@ -276,7 +276,7 @@ def test_inference_and_training_decode(form, tmp_path):
     np.testing.assert_array_equal(layerwise(store, [own_rows, own_rows]), decoded)
     brain = layerwise(store, [own_rows, own_rows], dtype=torch.bfloat16)  # hidden rows are bfloat16, too
     assert torch.equal(brain, torch.from_numpy(decoded).bfloat16())
-    assert find_task(store, dict.fromkeys(("train", "val", "test"), np.arange(9))).num_features == 8
+    assert NodeTask(store, dict.fromkeys(("train", "val", "test"), np.arange(9))).num_features == 8
 
 
 # ---- bad input

@@ -15,7 +15,7 @@ import ramet  # noqa: E402
 from ramet.commands.main import main  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
 from ramet.train import Config, fit  # noqa: E402
-from ramet.train.evaluate import class_scores, in_words, inference  # noqa: E402
+from ramet.train.evaluate import in_words, inference, outputs  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import load_model, predict  # noqa: E402
 
@@ -46,7 +46,7 @@ def trained_and_evaluated(name):
         training = mean_and_error([model(feat.gather(batch.n_id), batch.blocks) for batch in blocks])
         sampled = inference(config)["method"] == "sampled"
         seeds = range(SAMPLES if sampled else 2)
-        evaluation = mean_and_error([class_scores(graph, model, replace(config, seed=s), NODES) for s in seeds])
+        evaluation = mean_and_error([outputs(graph, model, replace(config, seed=s), NODES) for s in seeds])
     error = (training[1] ** 2 + evaluation[1] ** 2).sqrt()
     return ((training[0] - evaluation[0]).abs() / error.clamp(min=1e-9)).flatten()
 
@@ -79,13 +79,13 @@ def test_scores_from_samples_do_not_depend_on_the_batch(sampler):
     config = config_of("gin", num_neighbors=(3, 2), sampler=sampler)
     model = build_model(config, WIDTH, 5)
     ids = torch.randperm(1000)[:300]
-    scores = class_scores(graph, model, config, ids)
+    scores = outputs(graph, model, config, ids)
     assert model.training and not scores.requires_grad
-    some = class_scores(graph, model, replace(config, batch_size=7), ids[100:150].flip(0), threads=3)
+    some = outputs(graph, model, replace(config, batch_size=7), ids[100:150].flip(0), threads=3)
     torch.testing.assert_close(some.flip(0), scores[100:150], rtol=1e-12, atol=1e-12)
-    assert class_scores(graph, model, config, ids[:0]).shape == (0, 5)
+    assert outputs(graph, model, config, ids[:0]).shape == (0, 5)
     assert (scores - layerwise(graph, model, nodes=ids)).abs().max() > 0.1
-    assert (scores - class_scores(graph, model, replace(config, seed=1), ids)).abs().max() > 0.1
+    assert (scores - outputs(graph, model, replace(config, seed=1), ids)).abs().max() > 0.1
 
 
 # ---- ramet predict
