@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-
-import numpy as np
 
 from ramet.commands.exits import EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.loading.samplers import add_sampler_options, sampler_of
@@ -129,16 +128,21 @@ def train(arguments) -> int:
     return EXIT_INTERRUPTED if metrics["interrupted"] else 0
 
 
+# Of each task: the option that says of what, and by option the array that is written to its file.
+_PREDICTED = {
+    "node": ("nodes", {"out": "classes", "probabilities": "probabilities"}),
+    "link": ("pairs", {"out": "scores", "rows": "rows"}),
+}
+
+
 def predict(arguments) -> None:
     with _packages():
         from ramet.train import predict as predicting
         from ramet.train.evaluate import in_words
     task = predicting.task_of(arguments.run_folder)
     _refuse_options_of_other_tasks(arguments, task)
-    of, run, arrays = {
-        "node": ("nodes", predicting.predict, {"out": "classes", "probabilities": "probabilities"}),
-        "link": ("pairs", predicting.predict_links, {"out": "scores", "rows": "rows"}),
-    }[task]
+    of, arrays = _PREDICTED[task]
+    run: Callable = {"node": predicting.predict, "link": predicting.predict_links}[task]
     files = {name: getattr(arguments, option) for option, name in arrays.items()}
     files = {name: path for name, path in files.items() if path is not None}
     for path in files.values():
@@ -147,7 +151,7 @@ def predict(arguments) -> None:
     found = run(
         arguments.store,
         arguments.run_folder,
-        **{} if chosen is None else {of: np.load(chosen) if chosen.endswith(".npy") else chosen},
+        **{} if chosen is None else {of: chosen},
         threads=arguments.threads,
         progress=not arguments.quiet and sys.stderr.isatty(),
     )
@@ -167,10 +171,10 @@ def predict(arguments) -> None:
 
 
 def _refuse_options_of_other_tasks(arguments, task):
-    for other, options in {"node": ("nodes", "probabilities"), "link": ("pairs", "rows")}.items():
-        given = [option for option in options if getattr(arguments, option) is not None]
-        if given and other != task:
-            raise ValueError(f"--{given[0]} is given, but {arguments.run_folder} is a run with --task {task}")
+    options = {name: {of, *arrays} for name, (of, arrays) in _PREDICTED.items()}
+    for option in sorted(set().union(*options.values()) - options[task]):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--{option} is given, but {arguments.run_folder} is a run with --task {task}")
 
 
 @contextmanager

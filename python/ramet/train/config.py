@@ -11,7 +11,7 @@ from ramet.loading.samplers import Sampler, as_sampler
 
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64", "bfloat16")
-METRICS = {"node": ("accuracy",), "link": ("mrr", "hits@10")}  # of each task; the first is its own measure
+METRICS = {"node": ("accuracy",), "link": ("mrr", "hits@10")}  # of each task; the first chooses the best model
 MEASURES = ("accuracy", "mrr", "loss")
 PLACES = ("auto", "in_place", "disk")
 HEADS = 4  # of gat's hidden layers; its last layer has one

@@ -71,7 +71,7 @@ class LinkTask:
 
 
 class Candidates:
-    """Edges, each with the same negatives in every run: pairs that are no edges of `graph`, hidden ones among them."""
+    """Edges, each with the same negatives in every run. A negative is no edge of `graph`, of any split."""
 
     def __init__(self, graph, edges):
         negatives = Negatives("triplet", NEGATIVES, fixed=True)
@@ -91,7 +91,7 @@ class Candidates:
 
 
 def pair_scores(rows, pairs):
-    """The scores [n] of pairs, int64 [2, n], from rows of all nodes. In memory that does not grow with the width."""
+    """The scores [n] of pairs, int64 [2, n], from rows of all nodes. Takes few pairs at a time, for memory's sake."""
     return torch.cat([_products(rows, part) for part in pairs.split(SCORED, dim=1)])
 
 

@@ -45,21 +45,21 @@ class Predictions:
 
 @dataclass(frozen=True)
 class LinkPredictions:
-    """`scores` [n] of `pairs`, int64 [2, n]: the dot products of their ends' rows in `rows`, [nodes, width]. `metrics`
-    of a split, by name; empty for pairs that are given."""
+    """`scores` [n] of `pairs`, int64 [2, n]: the dot products of their ends' rows in `rows`, [nodes, width]. `metrics`:
+    loss, mrr and hits@10 by split; empty for pairs that are given."""
 
     pairs: np.ndarray
     scores: np.ndarray
     rows: np.ndarray
-    metrics: dict[str, float]
+    metrics: dict[str, dict[str, float]]
     inference: dict
     model: str
     epoch: int
 
     def lines(self):
         """What `ramet predict` prints of them."""
-        if self.metrics:
-            yield ", ".join(f"{name} {value:.4f}" for name, value in self.metrics.items())
+        for split, measures in self.metrics.items():
+            yield f"{split} " + ", ".join(f"{name} {value:.4f}" for name, value in measures.items())
 
 
 def load_model(run):
@@ -111,26 +111,27 @@ def predict_links(graph, run, pairs="test", *, threads=None, progress=False) -> 
     """The scores that the best model of the run folder `run`, of links, gives to pairs of nodes of `graph`, a Graph or
     the path of a store.
 
-    `pairs` is the name of a split of edges, or int64 [2, n], sources above destinations, which need not be edges.
-    Messages follow the split "train" of edges, or all edges of a graph without one. Raises as predict() does, KeyError
-    for a split that is missing, IndexError for a node that is.
+    `pairs` is the name of a split of edges, or int64 [2, n], sources above destinations, which need not be edges, or
+    the path of an .npy file of these. Messages follow the split "train" of edges, or all edges of a graph without one.
+    Raises as predict() does, KeyError for a split that is missing, IndexError for a node that is.
     """
     graph, found, model, config = _opened(graph, run, "link")
     (edge_type,) = graph.edge_types
-    edges = None
+    candidates = {}
+    if str(pairs).endswith(".npy"):
+        pairs = np.load(pairs)
     if isinstance(pairs, str):
         edges = graph.split(split_name(graph.edge_splits, pairs), edge_type)
-        pairs = graph.find_edges(edges)
+        candidates, pairs = {pairs: Candidates(graph, edges)}, graph.find_edges(edges)
     pairs = np.stack(as_pair_index(pairs, graph, edge_type, "pairs"))
     messages = graph.edge_subgraph("train") if "train" in graph.edge_splits else graph
     everyone = torch.arange(graph.num_nodes())
     rows = outputs(messages, model, config, everyone, threads=_threads(config, threads), progress=progress)
-    candidates = None if edges is None else Candidates(graph, edges)
     return LinkPredictions(
         pairs,
         pair_scores(rows, torch.from_numpy(pairs)).numpy(),
         rows.numpy(),
-        {} if candidates is None else candidates.measure(rows[candidates.nodes]),
+        {split: of_split.measure(rows[of_split.nodes]) for split, of_split in candidates.items()},
         inference(config),
         config.model,
         found["epoch"],

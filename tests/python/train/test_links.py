@@ -124,7 +124,7 @@ def test_scores_are_products_of_rows(store, trained, tmp_path, capsys):
     status, printed, err = run_cli(capsys, "predict", store, run, "--out", files["of_test"], "--rows", files["rows"])
     assert (status, err) == (0, "")
     measures = ", ".join(f"{name} {metrics[f'test_{name}']:.4f}" for name in ("loss", "mrr", "hits@10"))
-    assert f"{measures}\n" in printed and f"epoch {metrics['best_epoch']} (all neighbors, layer by layer)" in printed
+    assert f"epoch {metrics['best_epoch']} (all neighbors, layer by layer)\ntest {measures}\n" in printed
     argv = ("predict", store, run, "--pairs", tmp_path / "pairs.npy", "--out", files["of_pairs"])
     assert "4 pairs by sage" in run_cli(capsys, *argv)[1]
 
