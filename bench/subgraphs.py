@@ -64,6 +64,7 @@ def main(chosen, report: Report) -> None:
     rows = []
     for kind in KINDS:
         mine, row = figures["ramet", kind], [kind, figures["ramet", kind].text(1)]
+        report.absolute(f"{kind}, batches/s", mine, better="higher")
         for workers in WORKERS if pyg and kind in OF_PYG else ():
             theirs = figures[kind, workers]
             report.ratio(f"{kind}, over PyG with {workers} workers", mine.over(theirs))

@@ -25,15 +25,18 @@ _LOOK = 0.1  # seconds between reports
 def store_files(folder) -> list[str]:
     """The files that make up the store in `folder`, by their path inside it, without checksums.txt. Of a folder of
     parts, those beside the parts, which have checksums of their own. Sorted."""
-    root = _path(folder)
-    names = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
-    return sorted(
-        name.as_posix()
-        for name in names
-        if name.as_posix() != FILE
-        and not any(part.startswith(".") for part in name.parts)
-        and not _PART.fullmatch(name.parts[0])
-    )
+    root, names = _path(folder), []
+    for place, folders, files in os.walk(root):
+        at_top = Path(place) == root
+        # Other ranks write and remove such folders meanwhile.
+        folders[:] = [name for name in folders if not _is_left_out(name, at_top)]
+        found = [Path(place) / name for name in files if not _is_left_out(name, at_top)]
+        names += [path.relative_to(root).as_posix() for path in found if path.is_file()]
+    return sorted(name for name in names if name != FILE)
+
+
+def _is_left_out(name: str, at_top: bool) -> bool:
+    return name.startswith(".") or (at_top and _PART.fullmatch(name) is not None)
 
 
 def parts_in(folder) -> list[str]:

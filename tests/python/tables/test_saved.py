@@ -3,12 +3,15 @@
 import os
 import pickle
 import resource
+import shutil
 import signal
+import threading
 
 import numpy as np
 import pytest
 
 import ramet
+from ramet.storage.checksums import store_files
 
 WORLD = 3
 SHAPE = (503, 4)
@@ -133,6 +136,26 @@ def test_an_error_of_one_rank_leaves_what_there_was(world, tmp_path):
     (tmp_path / "mine").write_text("mine")
     errors = world.call(save, options, tmp_path / "mine", size=2)
     assert all("is there and is not a folder of parts" in error for error in errors)
+
+
+def test_sums_of_a_folder_whose_parts_come_and_go(tmp_path):
+    """As they do while other ranks write theirs."""
+    (tmp_path / "parts.json").write_text("{}")
+    stop = threading.Event()
+
+    def write_parts():
+        while not stop.is_set():
+            for name in (".part-1.ramet-tmp", "part-1"):
+                (tmp_path / name / "node/node").mkdir(parents=True)
+                shutil.rmtree(tmp_path / name)
+
+    writer = threading.Thread(target=write_parts)
+    writer.start()
+    try:
+        assert all(store_files(tmp_path) == ["parts.json"] for _ in range(1000))
+    finally:
+        stop.set()
+        writer.join()
 
 
 def test_a_table_that_was_unpickled_saves_nothing_alone(world, tmp_path):
