@@ -4,11 +4,12 @@
 #include "link_seeds.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "ramet/error.h"
+#include "base/prefetch.h"
 #include "sampling/node_index.h"
 
 namespace ramet {
@@ -35,10 +36,20 @@ std::vector<int64_t> edges_at(const InputEdges& edges, std::span<const int64_t> 
   return {positions.begin(), positions.end()};
 }
 
-// The node in whose row the edge is.
-int64_t destination_of(const EdgeType& edges, int64_t position) {
+// The nodes in whose rows the edges are: of each the last v with indptr[v] <= position. All are
+// bisected side by side, a step each, so that their reads of memory overlap.
+std::vector<int64_t> destinations_of(const EdgeType& edges, std::span<const int64_t> positions) {
   const auto indptr = edges.indptr.as<int64_t>();
-  return std::upper_bound(indptr.begin(), indptr.end(), position) - indptr.begin() - 1;
+  std::vector<int64_t> found(positions.size());
+  for (size_t step = std::bit_floor(indptr.size()); step > 0; step /= 2) {
+    for (size_t i = 0; i < positions.size(); ++i) {
+      const size_t next = static_cast<size_t>(found[i]) + step;
+      if (next < indptr.size() && indptr[next] <= positions[i])
+        found[i] = static_cast<int64_t>(next);
+      prefetch(&indptr[std::min(static_cast<size_t>(found[i]) + step / 2, indptr.size() - 1)]);
+    }
+  }
+  return found;
 }
 
 // How many negatives the pair number `i` of a global batch has: so many that the first n pairs have
@@ -223,8 +234,7 @@ LinkSeeds::PairList LinkSeeds::pairs_of(const Input& input, std::span<const int6
     const EdgeType& type = graph_->edge_types()[static_cast<size_t>(edges.edge_type)];
     const std::vector<int64_t> found = edges_at(edges, pairs.positions);
     pairs.sources = at(type.indices, found);
-    for (const int64_t position : found)
-      pairs.destinations.push_back(destination_of(type, position));
+    pairs.destinations = destinations_of(type, found);
   } else {
     pairs.sources = at(edges.sources, pairs.positions);
     pairs.destinations = at(edges.destinations, pairs.positions);
