@@ -73,7 +73,8 @@ NodeUses uses_by_presampling(std::shared_ptr<const Graph> graph,
   NeighborSampler sampler(graph, options.sample);
   for (int64_t step = 0; step < num_steps; ++step) {
     const SeedList of_step = seeds(step);
-    const Minibatch batch = sampler.sample(of_step.view(), 0, static_cast<uint64_t>(step));
+    const Minibatch batch = sampler.sample(of_step.view(), 0, static_cast<uint64_t>(step), nullptr,
+                                           of_step.view_excluded());
     count_distinct_ids(batch.n_id[static_cast<size_t>(type)], seen, uses.counts);
   }
   return uses;

@@ -195,9 +195,12 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
       seed_(options.sample.seed) {
   for (const InputEdges& edges : options.links) {
     Input input{edges, num_items_, num_pairs(edges, *graph_), {}};
-    for (const Exclusion& rule : edges.excluded)
-      input.finders.push_back(
-          {rule, EdgeFinder(graph_->edge_types()[static_cast<size_t>(rule.edge_type)])});
+    for (const Exclusion& rule : edges.excluded) {
+      Finder& finder = input.finders.emplace_back(Finder{rule, std::nullopt});
+      const bool is_itself = are_edges(edges) && rule.edge_type == edges.edge_type;
+      if (!is_itself || rule.reversed)
+        finder.edges.emplace(graph_->edge_types()[static_cast<size_t>(rule.edge_type)]);
+    }
     num_items_ += input.num_items;
     inputs_.push_back(std::move(input));
   }
@@ -326,16 +329,17 @@ void LinkSeeds::append_excluded(const InputEdges& edges,
                                 const Finder& finder,
                                 const PairList& pairs,
                                 std::vector<int64_t>& positions) {
-  const auto& [edge_type, reversed] = finder.rule;
-  if (are_edges(edges) && edge_type == edges.edge_type && !reversed) {
+  if (!finder.edges) {
     const std::vector<int64_t> found = edges_at(edges, pairs.positions);
     positions.insert(positions.end(), found.begin(), found.end());
     return;
   }
+  const bool reversed = finder.rule.reversed;
   const auto& from = reversed ? pairs.destinations : pairs.sources;
   const auto& to = reversed ? pairs.sources : pairs.destinations;
   for (size_t i = 0; i < from.size(); ++i)
-    finder.edges.for_each(from[i], to[i], [&](int64_t position) { positions.push_back(position); });
+    finder.edges->for_each(from[i], to[i],
+                           [&](int64_t position) { positions.push_back(position); });
 }
 
 int64_t num_pairs(const InputEdges& edges, const Graph& graph) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,7 +28,7 @@ class LinkSeeds final : public SeedSource {
  private:
   struct Finder {
     Exclusion rule;
-    EdgeFinder edges;
+    std::optional<EdgeFinder> edges;  // nothing: of pairs that are edges, these alone
   };
   struct Input {
     InputEdges edges;

@@ -11,10 +11,10 @@ from ramet.graph import Graph
 AUTO, SELF, REVERSE = "auto", "self", "reverse"
 
 
-def as_exclude(exclude):
-    """What `exclude` may be, checked without the graph."""
-    if exclude is None or exclude in (AUTO, SELF, REVERSE) or isinstance(exclude, Mapping):
-        return exclude
+def check_exclude(exclude) -> None:
+    """What needs no graph to be checked."""
+    if exclude is None or isinstance(exclude, Mapping) or exclude in (AUTO, SELF, REVERSE):
+        return
     raise ValueError(
         f"exclude is {shortened(exclude)}, expected 'auto', 'self', 'reverse', a dict of edge types or None"
     )

@@ -24,7 +24,7 @@ class LinkBatch(Batch):
     def edge_label_index(self):
         """int64 [2, pairs + negatives], local ids: sources above destinations, the negatives after all pairs, pair by
         pair. With triplets the pairs alone."""
-        return self._of_kinds(lambda k, pairs, index: index[:, :pairs] if self.is_triplet else index)
+        return self._of_kinds(lambda k, pairs: self._index(k)[:, : pairs if self.is_triplet else None])
 
     @property
     def edge_label(self):
@@ -40,28 +40,27 @@ class LinkBatch(Batch):
     @property
     def input_id(self):
         """int64 [pairs]: the position of each pair in the loader's `edges`."""
-        return self._of_kinds(lambda k, pairs, index: self._placed(to_tensor(self._ids(k))))
+        return self._of_kinds(lambda k, pairs: self._placed(to_tensor(self._ids(k))))
 
     @property
     def src_index(self):
         """int64 [pairs], local ids: the sources. With triplets alone, as the two below."""
         self._require_triplets("src_index")
-        return self._of_kinds(lambda k, pairs, index: index[0, :pairs])
+        return self._of_kinds(lambda k, pairs: self._index(k)[0, :pairs])
 
     @property
     def dst_pos_index(self):
         """int64 [pairs], local ids: the destinations."""
         self._require_triplets("dst_pos_index")
-        return self._of_kinds(lambda k, pairs, index: index[1, :pairs])
+        return self._of_kinds(lambda k, pairs: self._index(k)[1, :pairs])
 
     @property
     def dst_neg_index(self):
         """int64 [pairs], or [pairs, amount] where that is more than 1, local ids: row i has pair i's negatives."""
         self._require_triplets("dst_neg_index")
         amount = int(self._links.negatives.amount)
-        return self._of_kinds(
-            lambda k, pairs, index: index[1, pairs:] if amount == 1 else index[1, pairs:].reshape(pairs, amount)
-        )
+        shape = (-1,) if amount == 1 else (-1, amount)
+        return self._of_kinds(lambda k, pairs: self._index(k)[1, pairs:].reshape(shape))
 
     @property
     def num_pairs(self) -> int:
@@ -76,19 +75,18 @@ class LinkBatch(Batch):
     @property
     def num_missing(self) -> int:
         """Negatives of this rank that there are none of, with `Negatives(missing="drop")`."""
-        negatives, columns = self._links.negatives, sum(index.shape[1] for _, index, _ in self._core.links)
-        amount = 0 if negatives is None else int(negatives.amount)
-        return self.num_pairs * (1 + amount) - columns
+        negatives = self._links.negatives
+        return self.num_pairs * (1 + (0 if negatives is None else int(negatives.amount))) - self._num_columns
 
     def mean(self, per_pair):
         """As Batch.mean, from a tensor with one row per pair, or one per pair and negative."""
         negatives, count = self._links.negatives, self.global_num_pairs
-        columns = sum(index.shape[1] for _, index, _ in self._core.links)
+        columns = self._num_columns
         if len(per_pair) not in (self.num_pairs, columns):
             raise ValueError(
                 f"per_pair has {len(per_pair)} rows, expected {self.num_pairs} pairs, or {columns} with negatives"
             )
-        if len(per_pair) == columns and columns > self.num_pairs:
+        if len(per_pair) == columns and negatives is not None:  # of a rank without negatives, too
             count += math.ceil(count * negatives.amount)
         return per_pair.sum() * (self.origin.world / max(count, 1))
 
@@ -109,19 +107,26 @@ class LinkBatch(Batch):
             raise AttributeError(f"batch.{word} is of negatives of mode='triplet', which the loader does not have")
 
     def _of_kinds(self, get: Callable):
-        """get(number of the kind, its pairs, its edge_label_index) of each kind: a dict, or the only value."""
-        values = [get(k, pairs, self._placed(to_tensor(index))) for k, (pairs, index, _) in enumerate(self._core.links)]
+        """get(number of the kind, its pairs) of each kind: a dict, or the only value."""
+        values = [get(k, pairs) for k, (pairs, _, _) in enumerate(self._core.links)]
         return dict(zip(self._links.edge_types, values)) if self._links.by_type else values[0]
 
-    def _labels_of(self, k: int, pairs: int, index):
+    @property
+    def _num_columns(self) -> int:
+        return sum(index.shape[1] for _, index, _ in self._core.links)
+
+    def _index(self, k: int):
+        return self._placed(to_tensor(self._core.links[k][1]))
+
+    def _labels_of(self, k: int, pairs: int):
         labels, negatives = self._links.labels[k], self._links.negatives
         if (labels is None and negatives is None) or self.is_triplet:
             return None
         of_pairs = np.ones(pairs, np.float32) if labels is None else labels[self._ids(k)]
-        zeros = np.zeros((index.shape[1] - pairs, *of_pairs.shape[1:]), of_pairs.dtype)
+        zeros = np.zeros((len(self._core.links[k][2]), *of_pairs.shape[1:]), of_pairs.dtype)
         return self._placed(to_tensor(np.concatenate([of_pairs, zeros])))
 
-    def _times_of(self, k: int, pairs: int, index):
+    def _times_of(self, k: int, pairs: int):
         times = self._links.times[k]
         if times is None:
             return None

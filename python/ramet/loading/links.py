@@ -41,7 +41,7 @@ class Links:
 
     def __post_init__(self):
         object.__setattr__(self, "negatives", as_negatives(self.negatives))
-        exclusions.as_exclude(self.exclude)
+        exclusions.check_exclude(self.exclude)
         if self.labels is not None and self.negatives is not None and self.negatives.mode == "triplet":
             raise ValueError("labels are given, but negatives of mode='triplet' have none: leave one out")
 

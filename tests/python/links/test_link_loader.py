@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from comparison import edge_list
 from twin import links as twin
 from twin.batch import sample
@@ -275,7 +276,13 @@ def test_times(edges):
 
 def of_slice(graph, options):
     return [
-        (pairs_of(b), ramet.fingerprint([b]), b.input_id.tolist(), b.global_num_pairs, b.num_pairs)
+        (
+            pairs_of(b),
+            ramet.fingerprint([b]),
+            b.input_id.tolist(),
+            b.global_num_pairs,
+            float(b.mean(torch.ones(len(b.edge_label)))),
+        )
         for b in ramet.LinkLoader(graph, **options)
     ]
 
@@ -291,6 +298,8 @@ def test_slices_of_ranks_add_up(world, graph):
         assert [i for of_rank in of_ranks for i in of_rank[2]] == ids
         assert sorted(p for of_rank in of_ranks for p in of_rank[0]) == sorted(pairs)
         assert {of_rank[3] for of_rank in of_ranks} == {count}
+    for of_ranks in zip(*world.call(of_slice, graph, options | {"batch_size": 4})):  # ranks without negatives
+        assert np.mean([of_rank[4] for of_rank in of_ranks]) == pytest.approx(1)
 
 
 def test_it_resumes_and_threads_change_nothing(graph):
