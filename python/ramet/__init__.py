@@ -12,6 +12,7 @@ from ramet._support.memory import keep_memory
 from ramet.costs.job import estimate
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, open
+from ramet.inputs.tables import EdgeTable, NodeTable
 from ramet.loading.batch import Batch, fingerprint
 from ramet.loading.block import Block
 from ramet.loading.edges import Edges
@@ -49,6 +50,7 @@ __all__ = [
     "ClusterLoader",
     "Cooperate",
     "CorruptStoreError",
+    "EdgeTable",
     "Edges",
     "Features",
     "Graph",
@@ -56,6 +58,7 @@ __all__ = [
     "LinkLoader",
     "Negatives",
     "NeighborLoader",
+    "NodeTable",
     "Pad",
     "Placement",
     "Quantized",

@@ -56,7 +56,7 @@ class Contents:
         self.sorted_rows: dict[str, str] = {}  # encoded edge type -> place of the table by which its rows are sorted
         self.reverses: Reverses = {}
         self._reverse_types: dict[EdgeTypeName, EdgeTypeName] = {}
-        self._arrays: dict[str, np.ndarray] = {}
+        self._arrays: dict[str, np.ndarray | StreamedRows] = {}
 
     def add_node_type(self, node_type: str, num_nodes: int) -> None:
         as_folder(node_type, "a node type")
@@ -70,6 +70,12 @@ class Contents:
         folder = f"node/{as_folder(node_type, 'a node type')}"
         rows = as_table(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
         self._add_rows(f"{folder}/{as_folder(name, f'a table of node type {node_type!r}')}", rows)
+
+    def add_streamed_table(self, node_type: str, name: str, rows: StreamedRows, what: str) -> None:
+        """As add_node_table(), of rows that come when the store is written."""
+        check_table_name(name, what)
+        encoded = as_folder(name, f"a table of node type {node_type!r}")
+        self._arrays[f"node/{as_folder(node_type, 'a node type')}/{encoded}"] = rows
 
     def add_edge_type(self, edge_type: EdgeTypeName, csc: Csc) -> None:
         """`csc` has been checked against the node types: it comes out of _core."""

@@ -22,7 +22,7 @@ def recode(arrays: NamedArrays, dtype, scale: str, folder, *, progress: bool = F
     dtype that does not exist and for values that do not fit; KeyError for a table that is not there, TypeError for
     one whose name is no string."""
     result = dict(arrays)
-    for name, table_dtype in _by_table(dtype).items():
+    for name, table_dtype in dtypes_by_table(dtype).items():
         places = [place for place in result if _is_node_table(place, name)]
         if not places:
             raise KeyError(f"dtype names {name!r}, but no node type has such a table")
@@ -33,7 +33,7 @@ def recode(arrays: NamedArrays, dtype, scale: str, folder, *, progress: bool = F
     return list(result.items())
 
 
-def _by_table(dtype) -> dict[str, str]:
+def dtypes_by_table(dtype) -> dict[str, str]:
     wanted = dict(dtype) if isinstance(dtype, Mapping) else {"feat": dtype}
     for name in wanted:
         if not isinstance(name, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.storage.contents import write
+from ramet.inputs.tables import EdgeTable, NodeTable
 from ramet.stores import readers
+from ramet.stores.build_tables import build_tables, described, refuse_options
 from ramet.stores.convert import edge_list_contents
 from ramet.stores.generators import make, resolve
 from ramet.stores.readers.source import Source, dense_features
@@ -21,8 +24,12 @@ from ramet.stores.readers.source import Source, dense_features
 
 def build(
     path,
-    source,
+    source=None,
     *,
+    nodes: Sequence[NodeTable] | None = None,
+    edges: Sequence[EdgeTable] | None = None,
+    memory: str | int | None = None,
+    missing: str = "error",
     undirected: bool | None = None,
     dtype="float32",
     scale: str = "row",
@@ -36,13 +43,20 @@ def build(
     out_edges: bool = False,
     progress: bool = False,
 ) -> Graph:
-    """Reads the graph at `source`, writes it as a store to the folder `path`, and opens the store.
+    """Reads a graph, writes it as a store to the folder `path`, and opens the store. docs/build.md has the rules.
 
     Args:
-      source: a folder of Planetoid pickles, or an .npz file of scipy CSR parts (see ramet.readers).
+      source: what holds the graph: a folder or a file of a known layout (`ramet describe` names them), a ramet.toml, or
+          an object of networkx, igraph, DGL, PyG or scipy. None: `nodes` and `edges` say it.
+      nodes, edges: NodeTables and EdgeTables. The nodes of a type without a NodeTable are those that edges name.
+      memory: bytes that the build may add to the process, an integer or a text such as "1G", page cache aside. What
+          does not fit is in files beside `path` meanwhile. None: no bound.
+      missing: what becomes of edges that name nodes without a row: "error"; "add" adds the nodes; "drop" leaves such
+          edges out.
       undirected: adds the reverse of every edge and drops repeats. None: the convention of the files (Planetoid: True;
-          .npz: False).
-      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or numpy's or torch's dtype.
+          .npz: False; of an EdgeTable its own `undirected`).
+      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or numpy's or torch's dtype; or a dict
+          {table: dtype}.
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
       train_per_class, val_per_class: replace the splits of the files. They are the numbers of nodes per class in
           "train" and "val", drawn with `seed`. The rest is "test". Nodes without a label are in no split.
@@ -50,16 +64,31 @@ def build(
           is "train". Parallel edges are in the same split, and both directions of an undirected edge are one edge of
           it. Edges then have ids: their numbers in the files.
       normalize: divides each row of features by its sum.
-      sort_by: as in ramet.from_arrays(): "weight" or "label", where the files have them as int64, or "source".
+      sort_by: as in ramet.from_arrays(): "weight", "label" or "time", where the files have them as int64, or "source".
       out_edges: as in ramet.save().
+
+    train_per_class, val_per_class, val_edges, test_edges, seed, scale and normalize are for Planetoid's and .npz files;
+    a NodeTable or an EdgeTable has its own `split`, `seed` and `normalize`.
 
     Raises FileNotFoundError for a missing file. Raises ValueError for files of unknown form, for contents that
     contradict themselves, and for arguments that do not fit them. Raises KeyError and TypeError where `sort_by` names
-    no table, or one of another dtype. Raises OSError where the disk fails.
+    no table, or one of another dtype, and for columns that are not there. Raises OSError where the disk fails, and
+    ImportError where pyarrow is missing, which reads tables.
     """
+    path = as_path(path)
+    description = described(source, nodes, edges, undirected)
+    if description is not None:
+        own = {"train_per_class": train_per_class, "val_per_class": val_per_class, "val_edges": val_edges}
+        own |= {"test_edges": test_edges, "seed": seed or None, "normalize": normalize or None}
+        refuse_options(own)
+        options: dict = {"memory": memory, "missing": missing, "dtype": dtype, "sort_by": sort_by}
+        build_tables(path, description, scale=scale, out_edges=out_edges, progress=progress, **options)
+        return open_store(path)
+    if memory is not None or missing != "error":
+        raise ValueError(f"memory= and missing= are for tables, and {source} is none")
     dtype = feature_dtype(dtype)
     check_scale(scale)
-    path, normalize, out_edges = as_path(path), as_flag(normalize, "normalize"), as_flag(out_edges, "out_edges")
+    normalize, out_edges = as_flag(normalize, "normalize"), as_flag(out_edges, "out_edges")
     _core.check_target(os.fsencode(path))
     found = readers.read(source)
     splits = found.splits

@@ -1,0 +1,130 @@
+"""From the columns that a NodeTable or an EdgeTable names to the Values of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ramet.building.scan import scan
+from ramet.building.scratch import Scratch
+from ramet.building.values import NO_LABEL, Categories, Mixed, Normalized, Times, Values
+from ramet.dtypes import bfloat16
+from ramet.inputs.rows import open_rows
+from ramet.inputs.tables import Column, EdgeTable, NodeTable, as_columns, table_columns
+from ramet.storage.recode import dtypes_by_table
+
+FEATURES = "feat"  # the table that has a dtype of features also where its columns are integers
+
+
+class TypedRows:
+    """Rows whose columns all have types: those of text files, by what stands in them.
+
+    A column of a text file is of integers or of numbers where every value in every part is one. `ids` are columns of
+    which a value such as 007 is a text.
+    """
+
+    def __init__(self, table: NodeTable | EdgeTable, what: str, columns: Sequence[Column], ids: Collection[Column] = ()):
+        self._rows = open_rows(table.rows, header=table.header, what=what)
+        self.num_rows, self.bytes, self.place = self._rows.num_rows, self._rows.bytes, self._rows.place
+        unknown = [column for column in [*columns, *ids] if column not in self._rows.names]
+        if unknown:
+            names = ", ".join(map(repr, self._rows.names[:20]))
+            raise KeyError(f"{what}: there is no column {unknown[0]!r}; there are {names}")
+        self._types: dict[Column, Any] = {}
+        if self._rows.is_text:
+            self._types = self._rows.types_of_text([*columns, *ids], canonical=ids)
+
+    def type_of(self, column: Column):
+        return self._types.get(column) or self._rows.type_of(column)
+
+    def count(self) -> int:
+        """The number of rows, by a pass over one column where the files do not say it."""
+        if self.num_rows is None:
+            self.num_rows = sum(batch.num_rows for _, batch in self._rows.batches(self._rows.names[:1], 16 << 20))
+        return self.num_rows
+
+    def batches(self, columns: Sequence[Column], max_bytes: int) -> Iterator[tuple[int, Any]]:
+        return self._rows.batches(columns, max_bytes, types={c: self._types[c] for c in columns if c in self._types})
+
+
+def value_columns(table: NodeTable | EdgeTable) -> list[Column]:
+    """The columns that become rows of tables."""
+    single = [as_columns(getattr(table, name, None)) for name in ("label", "time", "weight")]
+    return list(dict.fromkeys(column for columns in (*table_columns(table).values(), *single) for column in columns))
+
+
+def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratch: Scratch, dtype) -> dict[str, Values]:
+    """The tables by name. dtype: of "feat", or {table: dtype}. Reads all rows once where `table` normalizes."""
+    dtypes = {name: "float32" if of == "int8" else of for name, of in dtypes_by_table(dtype).items()}  # quantized later
+    made: dict[str, Values] = {}
+    for name, columns in table_columns(table).items():
+        made[name] = _features(f"{what}: table {name!r}", name, columns, rows, scratch, dtypes.get(name))
+    if table.label is not None:
+        made["label"] = _label(f"{what}: label", table.label, rows, scratch)
+    if table.time is not None:
+        made["time"] = Times(f"{what}: time", table.time, rows.type_of(table.time), rows.place)
+    if getattr(table, "weight", None) is not None:
+        made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
+    if table.normalize:
+        floating = {name: Normalized(v) for name, v in made.items() if v.dtype.kind == "f" and name in table_columns(table)}
+        made |= floating
+        scan(rows, floating.values())
+    return made
+
+
+def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, scratch: Scratch, dtype) -> Values:
+    import pyarrow as pa
+
+    types = [rows.type_of(column) for column in columns]
+    widths = [_width(arrow_type) for arrow_type in types]
+    shape = () if len(columns) == 1 and widths[0] is None and name != FEATURES else (sum(width or 1 for width in widths),)
+    categories = {
+        column: Categories(what, column, rows.place, scratch, null=None)
+        for column, arrow_type in zip(columns, types, strict=True)
+        if _is_text(pa, arrow_type)
+    }
+    if len(columns) == 1 and categories and name != FEATURES and dtype is None:
+        return categories[columns[0]]
+    numbers = [_numpy_type(what, column, t) for column, t in zip(columns, types, strict=True) if column not in categories]
+    if dtype is None:
+        dtype = "float32" if name == FEATURES else np.result_type(*numbers, *([np.int64] if categories else []))
+    dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    if categories:
+        return Mixed(what, columns, dtype, shape, rows.place, categories)
+    floating = dtype.kind == "f" or dtype == bfloat16
+    return Values(what, columns, dtype, shape, rows.place, null=np.nan if floating else None)
+
+
+def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:
+    import pyarrow as pa
+
+    arrow_type = rows.type_of(column)
+    if _is_text(pa, arrow_type):
+        return Categories(what, column, rows.place, scratch, null=NO_LABEL)
+    width, dtype = _width(arrow_type), _numpy_type(what, column, arrow_type)
+    shape = () if width is None else (width,)
+    if dtype.kind == "f":
+        return Values(what, (column,), dtype, shape, rows.place, null=np.nan)
+    return Values(what, (column,), np.int64, shape, rows.place, null=NO_LABEL)
+
+
+def _numpy_type(what: str, column: Column, arrow_type) -> np.dtype:
+    import pyarrow as pa
+
+    value_type = arrow_type.value_type if _width(arrow_type) is not None else arrow_type
+    if pa.types.is_boolean(value_type):
+        return np.dtype(np.int8)
+    if not (pa.types.is_integer(value_type) or pa.types.is_floating(value_type)):
+        raise TypeError(f"{what}: column {column!r} is of {arrow_type}, expected numbers or text; time= takes times")
+    return np.dtype(value_type.to_pandas_dtype())
+
+
+def _width(arrow_type) -> int | None:
+    """Of a matrix."""
+    return getattr(arrow_type, "list_size", None)
+
+
+def _is_text(pa, arrow_type) -> bool:
+    return pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)

@@ -1,0 +1,138 @@
+"""From a Description to the contents of a store."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from ramet._support.arguments import as_folder, as_name, edge_folder
+from ramet._support.progress import byte_progress
+from ramet.building.csc import CscBuilder, require_equal
+from ramet.building.edges import MISSING, Edges
+from ramet.building.nodes import Nodes
+from ramet.building.scratch import Scratch
+from ramet.inputs.tables import Description, NodeTable
+from ramet.storage.contents import Contents, Csc
+from ramet.storage.recode import dtypes_by_table
+
+SOURCE = "source"  # sort_by, where no table has this name
+
+
+class Building:
+    """A build from tables. memory: bytes that it may add to the process, page cache aside; None: no bound.
+
+    scratch: keep it until the contents are written."""
+
+    def __init__(
+        self,
+        description: Description,
+        folder: str,
+        *,
+        memory: int | None = None,
+        missing: str = "error",
+        dtype: Any = "float32",
+        sort_by: str | None = None,
+        progress: bool = False,
+    ):
+        if missing not in MISSING:
+            raise ValueError(f"missing is {missing!r}, not one of {', '.join(map(repr, MISSING))}")
+        self._description, self._missing, self._dtype, self._progress = description, missing, dtype, progress
+        # Tables that saving the contents quantizes.
+        self.recoded = {table: of for table, of in dtypes_by_table(dtype).items() if of == "int8"}
+        self._sort_by = None if sort_by is None else as_name(sort_by, "sort_by")
+        self._scratch = Scratch(None if memory is None else folder)
+        self._csc = CscBuilder(self._scratch, memory)
+        self._nodes: dict[str, Nodes] = {}
+        self._contents = Contents()
+        self._about: dict[str, dict] = {}
+        self._is_sorted = False
+        self.notes = list(description.notes)
+
+    def contents(self) -> Contents:
+        for table in self._description.nodes:
+            with byte_progress(self._progress, f"nodes {table.type}", unit="row") as report:
+                self._nodes[table.type] = Nodes.read(table, self._scratch, self._dtype, report)
+        edges = []
+        for of_type in self._description.edges:
+            with byte_progress(self._progress, f"edges {' '.join(of_type.type)}", unit="row") as report:
+                edges.append(Edges.read(of_type, self._nodes, self._scratch, self._missing, self._dtype, report))
+        for nodes in self._nodes.values():
+            self._add_nodes(nodes)
+        for of_edges in edges:
+            self._add_edges(of_edges)
+        if self._sort_by is not None and not self._is_sorted:
+            raise KeyError(f"sort_by is {self._sort_by!r}, but no edge type, and no type of source nodes, has such a table")
+        if self._about:
+            self._contents.add_about(json.dumps(self._about))
+        return self._contents
+
+    def _add_nodes(self, nodes: Nodes) -> None:
+        contents, name = self._contents, nodes.type
+        nodes.check_added()
+        if nodes.num_added and nodes.table is not None:
+            self.notes.append(f"{nodes.num_added:,} nodes of type {name!r} were added, which only edges name")
+        contents.add_node_type(name, len(nodes.ids))
+        for table, rows in nodes.streamed().items():
+            what = f"NodeTable({name!r}): table {table!r}"
+            if self.recoded.get(table) == "int8":
+                contents.add_node_table(name, table, nodes.column(table, self._scratch), what)
+            else:
+                contents.add_streamed_table(name, table, rows, what)
+        for split, positions in nodes.splits.items():
+            contents.add_split(split, name, positions, f"NodeTable({name!r}): split {split!r}")
+        ids = nodes.ids.arrays()
+        if ids is not None:
+            contents.add_ids(name, ids)
+        self._about |= {f"node/{as_folder(name, 'a type')}/{table}": about for table, about in nodes.about().items()}
+
+    def _add_edges(self, edges: Edges) -> None:
+        src, dst = (len(self._nodes[node_type].ids) for node_type in (edges.type[0], edges.type[2]))
+        self._csc.merge_parallel(edges, src, dst)
+        ends, table = (edges.src, edges.dst), edges.table
+        csc = self._csc.csc(ends, src, dst, table.undirected)
+        if table.undirected and table.duplicates == "keep":
+            require_equal(csc, edges)
+        self._add_type(edges.type, csc, edges)
+        if table.undirected:
+            self._contents.add_reverse(edges.type, edges.type, edges.num_rows)
+        for split, ids in edges.splits().items():
+            self._contents.add_edge_split(split, edges.type, ids, f"EdgeTable({edges.type!r}): split {split!r}")
+        if (reverse := table.reverse_type) is not None:
+            self._add_type(reverse, self._csc.csc(ends[::-1], dst, src), edges)
+            self._contents.add_reverse(edges.type, reverse)
+        self._about |= {f"{edge_folder(edges.type)}/{name}": about for name, about in edges.about().items()}
+        self.notes += edges.notes
+
+    def _add_type(self, edge_type, csc: Csc, edges: Edges) -> None:
+        csc = self._sorted(edge_type, csc, edges)
+        tables = {name: self._csc.in_order(csc, rows) for name, rows in edges.tables.items()}
+        self._csc.name_edges(csc, edges)
+        self._contents.add_edge_type(edge_type, csc)
+        for name, rows in tables.items():
+            self._contents.add_edge_table(edge_type, name, rows, f"EdgeTable({edges.type!r}): table {name!r}")
+
+    def _sorted(self, edge_type, csc: Csc, edges: Edges) -> Csc:
+        name, sources = self._sort_by, self._nodes[edge_type[0]]
+        if name is None:
+            return csc
+        if name in edges.tables:
+            keys, by = self._csc.in_order(csc, _keys(edges.tables[name], name)), edge_folder(edge_type)
+            result = self._csc.sorted(csc, lambda begin, end: keys[begin:end])
+        elif name in sources.values:
+            keys, by = _keys(sources.column(name, self._scratch), name), f"node/{as_folder(edge_type[0], 'a type')}"
+            result = self._csc.sorted(csc, lambda begin, end: keys[csc.indices[begin:end]])
+        elif name == SOURCE:
+            by, result = None, self._csc.sorted(csc, lambda begin, end: csc.indices[begin:end].astype(np.int64))
+        else:
+            return csc
+        self._is_sorted = True
+        result.sorted_by = None if by is None else f"{by}/{as_folder(name, 'a table')}"
+        return result
+
+
+def _keys(rows: np.ndarray, name: str) -> np.ndarray:
+    if rows.dtype != np.int64 or rows.ndim != 1:
+        raise TypeError(f"sort_by is {name!r}, a table of {rows.dtype}{list(rows.shape)}; rows are sorted by one int64 each")
+    return rows

@@ -1,0 +1,111 @@
+"""The CSC of an edge type, from edges in the order of their rows, within a bound of memory where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ramet import _core
+from ramet.building.edges import Edges
+from ramet.building.external import external_csc
+from ramet.building.parallel_edges import require_equal_rows
+from ramet.building.scratch import Scratch
+from ramet.storage.contents import Csc
+
+BLOCK = 1 << 20  # edges, of work that goes row by row
+Ends = tuple[np.ndarray, np.ndarray]
+
+
+class CscBuilder:
+    """memory: bytes, or None."""
+
+    def __init__(self, scratch: Scratch, memory: int | None):
+        self._scratch, self._memory = scratch, memory
+
+    def csc(self, ends: Ends, num_src: int, num_dst: int, undirected: bool = False) -> Csc:
+        """Its ids are numbers of the edges in `ends`, of their reverses from len(edges) on."""
+        if self._memory is None:
+            return Csc(*_core.build_csc(*ends, num_src, num_dst, undirected))
+        return external_csc(ends, num_src, num_dst, undirected, self._scratch, self._memory)
+
+    def merge_parallel(self, edges: Edges, num_src: int, num_dst: int) -> None:
+        """Keeps the first of the edges with the same ends, as edges.table.duplicates says."""
+        if edges.table.duplicates == "keep":
+            return
+        ends = edges.src, edges.dst
+        if edges.table.undirected:  # then an edge and its reverse have the same ends
+            ends = self._ordered(*ends)
+        csc = self.csc(ends, num_src, num_dst)
+        kept = self._scratch.empty((len(edges.src),), bool)
+        weight = edges.tables["weight"] if edges.table.duplicates == "sum" else None
+        for begin, end in _row_blocks(csc.indptr):
+            first, last = csc.indptr[begin], csc.indptr[end]
+            row = np.repeat(np.arange(begin, end), np.diff(csc.indptr[begin : end + 1]))
+            source = csc.indices[first:last]
+            order = np.lexsort((source, row))  # stable: of equal ends the lowest id is first
+            row, source, ids = row[order], source[order], _ids_of(csc, first, last)[order]
+            is_first = np.concatenate(([True], (row[1:] != row[:-1]) | (source[1:] != source[:-1])))[: len(ids)]
+            kept[ids[is_first]] = True
+            if weight is not None and len(ids):
+                weight[ids[is_first]] = np.add.reduceat(weight[ids], np.flatnonzero(is_first))
+        edges.keep(kept, self._scratch, "are parallel to one before")
+
+    def _ordered(self, src: np.ndarray, dst: np.ndarray) -> Ends:
+        """Each pair with the lower one first."""
+        low, high = (self._scratch.column(src.dtype) for _ in range(2))
+        for begin in range(0, len(src), BLOCK):
+            pair = src[begin : begin + BLOCK], dst[begin : begin + BLOCK]
+            low.append(np.minimum(*pair))
+            high.append(np.maximum(*pair))
+        return low.array(), high.array()
+
+    def sorted(self, csc: Csc, keys: Callable[[int, int], np.ndarray]) -> Csc:
+        """Rows sorted by keys(begin, end), int64, of the edges at these positions; equal ones stay in their order."""
+        indices, ids = self._scratch.column(csc.indices.dtype), self._scratch.column(np.int64)
+        for begin, end in _row_blocks(csc.indptr):
+            first, last = csc.indptr[begin], csc.indptr[end]
+            order = _core.sorted_rows(csc.indptr[begin : end + 1] - first, keys(first, last))
+            indices.append(csc.indices[first:last][order])
+            ids.append(_ids_of(csc, first, last)[order])
+        return Csc(csc.indptr, indices.array(), ids.array())
+
+    def in_order(self, csc: Csc, table: np.ndarray) -> np.ndarray:
+        """The rows of `table`, one for each of len(table) edges, in the order of the CSC; a reverse has its edge's."""
+        result = self._scratch.empty((len(csc.indices), *table.shape[1:]), table.dtype)
+        for begin in range(0, len(result), BLOCK):
+            end = min(begin + BLOCK, len(result))
+            result[begin:end] = table[_ids_of(csc, begin, end) % max(len(table), 1)]
+        return result
+
+    def name_edges(self, csc: Csc, edges: Edges) -> None:
+        """Makes the ids of `csc` those of the users' rows."""
+        if edges.rows is None or not len(edges.rows):
+            return
+        names = self._scratch.empty((len(csc.indices),), np.int64)
+        for begin in range(0, len(names), BLOCK):
+            end = min(begin + BLOCK, len(names))
+            ids = _ids_of(csc, begin, end)
+            names[begin:end] = edges.rows[ids % len(edges.rows)] + (ids >= len(edges.rows)) * edges.num_rows
+        csc.edge_ids = names.astype(np.int32) if edges.num_rows < 1 << 30 else names
+
+
+def require_equal(csc: Csc, edges: Edges) -> None:
+    """ValueError where undirected=True would drop a parallel edge with another row."""
+    what = f"EdgeTable({edges.type!r})"
+    named = {f"{what}: table {name!r}": rows for name, rows in edges.tables.items()}
+    require_equal_rows(csc, edges.src, edges.dst, named)
+
+
+def _row_blocks(indptr: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of whole rows, of about BLOCK edges each, or of one row."""
+    num_rows, begin = len(indptr) - 1, 0
+    while begin < num_rows:
+        end = max(int(np.searchsorted(indptr, indptr[begin] + BLOCK, "right")) - 1, begin + 1)
+        yield begin, end
+        begin = end
+
+
+def _ids_of(csc: Csc, begin: int, end: int) -> np.ndarray:
+    """Of the edges at positions [begin, end)."""
+    return np.arange(begin, end) if csc.edge_ids is None else csc.edge_ids[begin:end]

@@ -1,0 +1,224 @@
+"""Edges: the ends, tables and splits of an edge type, read from its EdgeTable in the order of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ramet.building.columns import TypedRows, make_values, value_columns
+from ramet.building.keys import Keys, as_keys, kind_of
+from ramet.building.node_ids import NULL, SHOWN, UNKNOWN, NodeIds
+from ramet.building.nodes import Nodes
+from ramet.building.scan import Report, scan
+from ramet.building.scratch import CHUNK, Scratch, filtered
+from ramet.building.splits import Splitter, check_split, is_by_time, split_column
+from ramet.building.values import Times, Values
+from ramet.inputs.tables import EdgeTable, as_columns
+
+MISSING = ("error", "add", "drop")
+Types = Mapping[str, Nodes]
+
+
+class Edges:
+    """The edges of a type that stay, in the order of their rows. rows: the number of each one's row, which is its id;
+    None where all rows are edges."""
+
+    def __init__(self, table: EdgeTable, num_rows: int):
+        self.table, self.type, self.num_rows = table, table.type, num_rows
+        self.src = self.dst = np.empty(0, np.int64)
+        self.rows: np.ndarray | None = None
+        self.tables: dict[str, np.ndarray] = {}
+        self.values: dict[str, Values] = {}
+        self._splits: dict[str, np.ndarray] = {}
+        self.notes: list[str] = []
+
+    @classmethod
+    def read(
+        cls, table: EdgeTable, nodes: dict[str, Nodes], scratch: Scratch, missing: str, dtype, report: Report | None = None
+    ) -> Edges:
+        """Adds nodes to `nodes`, where edges name them and no table does."""
+        what = f"EdgeTable({table.type!r})"
+        check_split(table.split, what)
+        split = split_column(table.split)
+        columns = [*value_columns(table), *([] if split is None else [split])]
+        ends = [as_columns(table.source), as_columns(table.destination)]
+        rows = TypedRows(table, what, columns, [column for end in ends for column in end])
+        for node_type, end in zip((table.type[0], table.type[2]), ends, strict=True):
+            if node_type not in nodes:
+                kind = kind_of([rows.type_of(column) for column in end], f"{what}: the ids of {node_type!r}")
+                nodes[node_type] = Nodes(node_type, NodeIds(kind, scratch))
+        values = make_values(table, what, rows, scratch, dtype)
+        times = Times(f"{what}: split", split, rows.type_of(split), rows.place) if is_by_time(table.split) else None
+        splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)
+        reader = _EndsReader(table, ends, rows, nodes, missing, scratch)
+        tables = [_TableReader(of, scratch) for of in values.values()]
+        edges = cls(table, scan(rows, [reader, *tables, *([splitter] if splitter.columns else [])], report))
+        kept = reader.finish()
+        edges.src, edges.dst, edges.values = reader.src.array(), reader.dst.array(), values
+        edges.tables = {name: of.array() for name, of in zip(values, tables, strict=True)}
+        edges.notes = reader.notes()
+        edges._splits = splitter.finish(edges.num_rows, None, lambda ids, what: np.asarray(ids))
+        if kept is not None:
+            edges.rows = _numbers(kept, scratch)
+            edges.tables = {name: filtered(rows, kept, scratch) for name, rows in edges.tables.items()}
+        return edges
+
+    def keep(self, kept: np.ndarray, scratch: Scratch, why: str) -> None:
+        """Leaves out all other edges."""
+        left_out = len(kept) - int(np.count_nonzero(kept))
+        if left_out == 0:
+            return
+        self.notes.append(f"{left_out:,} edges of {self.type} {why}")
+        self.rows = _numbers(kept, scratch) if self.rows is None else filtered(self.rows, kept, scratch)
+        self.src, self.dst = (filtered(end, kept, scratch) for end in (self.src, self.dst))
+        self.tables = {name: filtered(rows, kept, scratch) for name, rows in self.tables.items()}
+
+    def splits(self) -> dict[str, np.ndarray]:
+        """The ids of the edges of each split that are left."""
+        if self.rows is None:
+            return self._splits
+        is_edge = np.zeros(self.num_rows, bool)
+        is_edge[self.rows] = True
+        return {name: ids[is_edge[ids]] for name, ids in self._splits.items()}
+
+    def about(self) -> dict[str, dict]:
+        return {name: about for name, values in self.values.items() if (about := values.about())}
+
+
+class _TableReader:
+    """Collects the rows of a table."""
+
+    def __init__(self, values: Values, scratch: Scratch):
+        self.columns = values.columns
+        self._values, self._column = values, scratch.column(values.dtype, values.shape)
+
+    def take(self, first: int, arrays: Sequence[Any]) -> None:
+        self._column.append(self._values.rows(first, arrays))
+
+    def array(self) -> np.ndarray:
+        return self._column.array()
+
+
+class _EndsReader:
+    """Collects the positions of both ends, and which rows are edges."""
+
+    def __init__(self, table: EdgeTable, ends, rows: TypedRows, nodes: Types, missing: str, scratch: Scratch):
+        self.columns = [*ends[0], *ends[1]]
+        self.src, self.dst = scratch.column(np.int64), scratch.column(np.int64)
+        self._table, self._ends, self._rows, self._missing = table, ends, rows, missing
+        self._kept = scratch.column(bool)
+        self._sides = [nodes[table.type[0]], nodes[table.type[2]]]
+        self._may_be_null = any(n.table is not None and _same_rows(n.table.rows, table.rows) for n in self._sides)
+        self._nulls = self._unknown = self._loops = 0
+        self._examples: list[str] = []
+        self._added = [len(side.ids) for side in self._sides]
+
+    def take(self, first: int, arrays: Sequence[Any]) -> None:
+        split = len(self._ends[0])
+        src, dst = self._positions(first, len(arrays[0]), (arrays[:split], arrays[split:]))
+        is_null, is_unknown = (src == NULL) | (dst == NULL), (src == UNKNOWN) | (dst == UNKNOWN)
+        kept = ~(is_null | is_unknown)
+        if is_null.any():
+            self._nulls += int(np.count_nonzero(is_null))
+            if not (self._may_be_null or self._missing == "drop"):
+                row = first + int(np.argmax(is_null))
+                raise ValueError(
+                    f"{self._rows.place(row)}: an end of an edge of {self._table.type} is null; missing='drop' leaves "
+                    "such rows out"
+                )
+        if is_unknown.any():
+            self._unknown += int(np.count_nonzero(is_unknown))
+            self._remember(first, is_unknown, src, arrays)
+        if not self._table.self_loops:
+            loops = kept & (src == dst)
+            self._loops += int(np.count_nonzero(loops))
+            kept &= ~loops
+        self._kept.append(kept)
+        self.src.append(src[kept])
+        self.dst.append(dst[kept])
+
+    def finish(self) -> np.ndarray | None:
+        """bool [num_rows]: the rows that are edges; None: all. ValueError for edges that name unknown nodes."""
+        if self._unknown and self._missing != "drop":
+            raise ValueError(
+                f"{self._unknown:,} edges of {self._table.type} name nodes that have no row: {'; '.join(self._examples)}. "
+                "missing='drop' leaves these edges out, missing='add' adds the nodes, where ids are of their kind"
+            )
+        return self._kept.array() if len(self.src) < len(self._kept) else None
+
+    def notes(self) -> list[str]:
+        left_out = {"null ends": self._nulls, "unknown nodes": self._unknown, "equal ends": self._loops}
+        return [f"{count:,} rows of {self._table.type} are no edges: {why}" for why, count in left_out.items() if count]
+
+    def _positions(self, first: int, count: int, columns) -> list[np.ndarray]:
+        keys = [as_keys(side.ids.kind, arrays) if arrays else None for side, arrays in zip(self._sides, columns, strict=True)]
+        numbers = np.arange(first, first + count)  # of an end without columns
+        found = [numbers if of is None else side.ids.find(of) for side, of in zip(self._sides, keys, strict=True)]
+        source, destination = self._sides
+        if source is destination and self._grows(source):  # by first occurrence: source, destination, edge by edge
+            both = np.stack(found, axis=1).reshape(-1)
+            _add_unknown(source.ids, both, _interleaved(source.ids.kind, keys))
+            return [both[0::2], both[1::2]]
+        for side, of, positions in zip(self._sides, keys, found, strict=True):
+            if of is not None and self._grows(side):
+                _add_unknown(side.ids, positions, of)
+        return found
+
+    def _grows(self, side: Nodes) -> bool:
+        return side.table is None or self._missing == "add"
+
+    def _remember(self, first: int, is_unknown: np.ndarray, src: np.ndarray, arrays) -> None:
+        for row in np.flatnonzero(is_unknown)[: SHOWN - len(self._examples)]:
+            columns = self.columns[: len(self._ends[0])] if src[row] == UNKNOWN else self.columns[len(self._ends[0]) :]
+            values = [arrays[self.columns.index(column)][int(row)].as_py() for column in columns]
+            shown = repr(values[0] if len(values) == 1 else tuple(values))
+            self._examples.append(f"{shown} ({self._rows.place(first + int(row))})")
+
+
+def _add_unknown(ids: NodeIds, positions: np.ndarray, keys: Keys) -> None:
+    """Adds the keys that have no position yet, and writes their positions."""
+    is_new = positions == UNKNOWN
+    if keys.is_foreign is not None:
+        is_new &= ~keys.is_foreign
+    new = np.flatnonzero(is_new)
+    if len(new):
+        positions[new] = ids.add(_taken(ids.kind, keys.values, new))
+
+
+def _taken(kind: str, values, rows: np.ndarray):
+    if kind != "text":
+        return values[rows]
+    text, offsets = values
+    lengths = offsets[1:][rows] - offsets[rows]
+    ends = np.cumsum(lengths)
+    source = np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[rows] - (ends - lengths), lengths)
+    return text[source], np.concatenate(([0], ends))
+
+
+def _interleaved(kind: str, keys: Sequence[Keys]) -> Keys:
+    """Keys of two arrays of one length, in turn."""
+    some, others = (of.values for of in keys)
+    foreign = None
+    if any(of.is_foreign is not None for of in keys):
+        none = np.zeros(len(some), bool)
+        foreign = np.stack([none if of.is_foreign is None else of.is_foreign for of in keys], axis=1).reshape(-1)
+    if kind != "text":
+        return Keys(np.stack([some, others], axis=1).reshape(-1), None, foreign)
+    count = len(some[1]) - 1
+    joined = np.concatenate([some[0], others[0]]), np.concatenate([some[1], others[1][1:] + some[1][-1]])
+    return Keys(_taken(kind, joined, np.arange(2 * count).reshape(2, count).T.reshape(-1)), None, foreign)
+
+
+def _numbers(kept: np.ndarray, scratch: Scratch) -> np.ndarray:
+    """The numbers of rows of a mask."""
+    column = scratch.column(np.int64)
+    for begin in range(0, len(kept), CHUNK):
+        column.append(begin + np.flatnonzero(kept[begin : begin + CHUNK]))
+    return column.array()
+
+
+def _same_rows(some, others) -> bool:
+    """Whether a column of `others` may be a key to other tables in rows that are nodes themselves."""
+    return some is others or (isinstance(some, (str, list, tuple)) and some == others)

@@ -1,0 +1,97 @@
+"""Keys: the ids of nodes as files have them, in the form in which _core.IdMap takes them.
+
+A key is an integer or a text. Of several columns it is one text: the text of each column, with its length before it,
+so that ("a", "bc") is not ("ab", "c").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # a text that stands for an integer, and for no other
+
+
+class Keys(NamedTuple):
+    """A chunk of keys. is_null, is_foreign: bool by row, or None. Foreign keys are no values of the kind: a text that
+    is no integer, where ids are integers."""
+
+    values: Any  # int64 or uint64 [n], or (bytes, int64 offsets [n + 1])
+    is_null: np.ndarray | None
+    is_foreign: np.ndarray | None
+
+
+def kind_of(types: Sequence[Any], what: str) -> str:
+    """ "int64", "uint64" or "text": of ids in columns of these pyarrow types."""
+    import pyarrow as pa
+
+    for arrow_type in types:
+        if not (pa.types.is_integer(arrow_type) or _is_text(pa, arrow_type)):
+            raise TypeError(f"{what} is a column of {arrow_type}; ids are integers or text")
+    if len(types) > 1 or _is_text(pa, types[0]):
+        return "text"
+    return "uint64" if types[0] == pa.uint64() else "int64"
+
+
+def as_keys(kind: str, columns: Sequence[Any]) -> Keys:
+    """`columns`: pyarrow arrays of one length, of integers or text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_null = None
+    for column in columns:
+        if column.null_count:
+            nulls = column.is_null().to_numpy(zero_copy_only=False)
+            is_null = nulls if is_null is None else is_null | nulls
+    if len(columns) > 1:
+        texts = [_as_text(pa, column) for column in columns]
+        lengths = [pc.cast(pc.binary_length(text), pa.large_string()) for text in texts]
+        parts = [part for pair in zip(lengths, texts, strict=True) for part in pair]
+        joined = parts[0]
+        for number, part in enumerate(parts[1:]):
+            joined = pc.binary_join_element_wise(joined, part, pa.scalar(":" if number % 2 == 0 else "", pa.large_string()))
+        return Keys(_text_values(pc.fill_null(joined, "")), is_null, None)
+    column = columns[0]
+    if kind == "text":
+        return Keys(_text_values(pc.fill_null(_as_text(pa, column), "")), is_null, None)
+    is_foreign = None
+    if _is_text(pa, column.type):
+        is_key = pc.fill_null(pc.match_substring_regex(column, CANONICAL), True)
+        is_foreign = ~is_key.to_numpy(zero_copy_only=False)
+        column = pc.if_else(is_key, column, "0")
+    target = pa.uint64() if kind == "uint64" else pa.int64()
+    fits = _fits(pc, pa, column, target)
+    if fits is not None:
+        is_foreign = ~fits if is_foreign is None else is_foreign | ~fits
+        column = pc.if_else(pa.array(fits), column, pa.scalar(0).cast(column.type))
+    values = pc.fill_null(pc.cast(column, target), 0).to_numpy(zero_copy_only=False)
+    return Keys(values, is_null, is_foreign if is_foreign is not None and is_foreign.any() else None)
+
+
+def _fits(pc, pa, column, target) -> np.ndarray | None:
+    """Which values `target` holds; None: all."""
+    try:
+        pc.cast(column, target)
+    except pa.ArrowInvalid:
+        values = column.to_pylist()
+        low, high = (0, 2**64 - 1) if target == pa.uint64() else (-(2**63), 2**63 - 1)
+        return np.array([value is None or low <= int(value) <= high for value in values], bool)
+    return None
+
+
+def _is_text(pa, arrow_type) -> bool:
+    return pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type)
+
+
+def _as_text(pa, column):
+    return column.cast(pa.large_string())
+
+
+def _text_values(column) -> tuple[np.ndarray, np.ndarray]:
+    """(bytes, offsets from 0) of a large_string array without nulls."""
+    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
+    data = column.buffers()[2]
+    text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return text[offsets[0] : offsets[-1]], offsets - offsets[0]

@@ -1,0 +1,203 @@
+"""Values: a table's rows from columns of pyarrow, chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ramet.building.keys import as_keys
+from ramet.building.node_ids import NodeIds
+from ramet.building.scratch import Scratch
+from ramet.dtypes import bfloat16, convert
+from ramet.inputs.tables import Column
+
+TIME_UNITS = ("s", "ms", "us", "ns")
+NO_LABEL = -1
+
+
+class Values:
+    """The rows of one table. dtype, shape: of a row, known before any is read. null: stands for a null, where one may.
+
+    what: how errors call the table. place(row): how they call a row.
+    """
+
+    has_categories = False  # which a pass over all rows collects
+
+    def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], place, null=None):
+        self.what, self.columns, self.dtype, self.shape = what, tuple(columns), np.dtype(dtype), shape
+        self.num_nulls = 0
+        self._place, self._null = place, null
+
+    def take(self, first: int, arrays: Sequence[Any]) -> None:
+        """Of a pass over all rows before they are asked for."""
+        self.rows(first, arrays)
+
+    def rows(self, first: int, arrays: Sequence[Any]) -> np.ndarray:
+        """[n, *shape]: of the rows from number `first` on."""
+        parts = [self._numbers(first, column, array) for column, array in zip(self.columns, arrays, strict=True)]
+        if not self.shape:
+            return self._as_dtype(parts[0], first)
+        wide = [part.reshape(len(part), -1) for part in parts]
+        return self._as_dtype(wide[0] if len(wide) == 1 else np.concatenate(wide, axis=1), first)
+
+    def about(self) -> dict:
+        """What the store keeps of how these values came about."""
+        return {}
+
+    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_fixed_size_list(array.type):
+            width, flat = array.type.list_size, array.flatten()
+            if array.null_count:
+                self._refuse_null(first, column, array)
+            return self._numbers(first, column, flat).reshape(-1, width)
+        if pa.types.is_boolean(array.type):
+            array = array.cast(pa.int8())
+        if array.null_count:
+            if self._null is None:
+                self._refuse_null(first, column, array)
+            self.num_nulls += array.null_count
+            if not (np.isnan(self._null) and pa.types.is_floating(array.type)):  # else numpy has NaN for it anyway
+                wide = pa.float64() if np.isnan(self._null) else array.type
+                array = pc.fill_null(array.cast(wide), pa.scalar(self._null, wide))
+        return array.to_numpy(zero_copy_only=False)
+
+    def _refuse_null(self, first: int, column: Column, array) -> None:
+        row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+        raise ValueError(f"{self._place(row)}: column {column!r} is null, and {self.what} of {self.dtype} has no null")
+
+    def _as_dtype(self, rows: np.ndarray, first: int) -> np.ndarray:
+        if rows.dtype == self.dtype:
+            return rows
+        if self.dtype.kind == "f" or self.dtype == bfloat16:
+            name = "bfloat16" if self.dtype == bfloat16 else str(self.dtype)
+            return rows.astype(np.float64) if name == "float64" else convert(rows, name, self.what, first)
+        return rows.astype(self.dtype)
+
+
+class Categories(Values):
+    """One column of texts as the numbers of their categories, in the order of their first rows."""
+
+    has_categories = True
+
+    def __init__(self, what: str, column: Column, place, scratch: Scratch, null=None):
+        super().__init__(what, (column,), np.int64, (), place, null)
+        self._codes = NodeIds("text", scratch)
+
+    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+        keys = as_keys("text", [array])
+        if keys.is_null is None:
+            return self._codes.add(keys.values)
+        if self._null is None:
+            self._refuse_null(first, column, array)
+        self.num_nulls += int(np.count_nonzero(keys.is_null))
+        codes = np.full(len(array), self._null)
+        codes[~keys.is_null] = self._codes.add(as_keys("text", [array.drop_null()]).values)
+        return codes
+
+    def about(self) -> dict:
+        arrays = self._codes.arrays()
+        if arrays is None:
+            return {"categories": []}
+        text, offset = arrays["text"].tobytes(), arrays["offset"].tolist()
+        return {"categories": [text[a:b].decode() for a, b in zip(offset, offset[1:], strict=False)]}
+
+
+class Mixed(Values):
+    """Numbers and categories side by side, as floating point."""
+
+    has_categories = True
+
+    def __init__(self, what: str, columns, dtype, shape, place, categories: dict[Column, Categories]):
+        super().__init__(what, columns, dtype, shape, place, null=np.nan)
+        self._categories = categories
+
+    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+        if column in self._categories:
+            return self._categories[column].rows(first, [array])
+        return super()._numbers(first, column, array)
+
+    def about(self) -> dict:
+        return {"categories": {str(column): of.about()["categories"] for column, of in self._categories.items()}}
+
+
+class Normalized(Values):
+    """Values with mean 0 and deviation 1 by column, by what a pass over all rows has found."""
+
+    def __init__(self, values: Values):
+        super().__init__(values.what, values.columns, values.dtype, values.shape, values._place)
+        self._values = values
+        self._sum, self._squares = np.zeros(values.shape), np.zeros(values.shape)
+        self._count = np.zeros(values.shape)
+
+    def take(self, first: int, arrays: Sequence[Any]) -> None:
+        """Of the pass over all rows. Values that are not finite count for nothing."""
+        rows = self._values.rows(first, arrays).astype(np.float64)
+        finite = np.isfinite(rows)
+        rows[~finite] = 0
+        self._sum += rows.sum(axis=0)
+        self._squares += (rows * rows).sum(axis=0)
+        self._count += finite.sum(axis=0)
+
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        count = np.maximum(self._count, 1)
+        mean = self._sum / count
+        deviation = np.sqrt(np.maximum(self._squares / count - mean * mean, 0))
+        return mean, np.where(deviation == 0, 1, deviation)
+
+    def rows(self, first: int, arrays: Sequence[Any]) -> np.ndarray:
+        mean, deviation = self._moments()
+        return self._as_dtype((self._values.rows(first, arrays).astype(np.float64) - mean) / deviation, first)
+
+    def about(self) -> dict:
+        mean, deviation = self._moments()
+        return {**self._values.about(), "mean": mean.tolist(), "deviation": deviation.tolist()}
+
+
+class Times(Values):
+    """Timestamps as int64, in one unit and in UTC; integers as they are."""
+
+    def __init__(self, what: str, column: Column, arrow_type, place):
+        import pyarrow as pa
+
+        super().__init__(what, (column,), np.int64, (), place)
+        self.unit = None
+        if pa.types.is_timestamp(arrow_type):
+            self.unit = arrow_type.unit
+        elif pa.types.is_date(arrow_type):
+            self.unit = "s" if pa.types.is_date32(arrow_type) else "ms"
+        elif not pa.types.is_integer(arrow_type):
+            self.unit = "us"  # of texts
+
+    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+        import pyarrow as pa
+
+        if array.null_count:
+            self._refuse_null(first, column, array)
+        if self.unit is None:
+            return array.to_numpy(zero_copy_only=False)
+        if not (pa.types.is_timestamp(array.type) or pa.types.is_date(array.type)):
+            array = self._parsed(first, column, array)
+        return array.cast(pa.timestamp(self.unit, getattr(array.type, "tz", None))).cast(pa.int64()).to_numpy()
+
+    def _parsed(self, first: int, column: Column, texts):
+        """Texts of ISO 8601, with a zone or without one."""
+        import pyarrow as pa
+
+        for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                return texts.cast(kind)
+            except pa.ArrowInvalid:
+                pass
+        if len(texts) > 1:  # some with a zone and some without, or one that is no time
+            return pa.chunked_array(
+                [self._parsed(first + row, column, texts.slice(row, 1)).cast(pa.timestamp("us")) for row in range(len(texts))]
+            ).combine_chunks()
+        raise ValueError(f"{self._place(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
+
+    def about(self) -> dict:
+        return {} if self.unit is None else {"unit": self.unit}

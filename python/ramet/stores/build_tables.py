@@ -1,0 +1,85 @@
+"""Stores from tables: what ramet.build() does with NodeTables and EdgeTables, a ramet.toml, a known layout, an object."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ramet import _core
+from ramet._support.arguments import as_flag, as_int, shortened
+from ramet.building.contents import Building
+from ramet.building.plan import LEAST_MEMORY, Plan, make_plan
+from ramet.inputs import layouts, objects, toml
+from ramet.inputs.tables import Description, EdgeTable, NodeTable
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def build_tables(
+    path: str, description: Description, *, memory, scale: str, out_edges: bool, progress: bool, **options
+) -> list[str]:
+    """Writes a store; options: those of Building. Returns what the user should know of it."""
+    bound = as_memory(memory)
+    beside = os.path.dirname(os.path.abspath(path))
+    _core.check_target(os.fsencode(path))
+    os.makedirs(beside, exist_ok=True)
+    building = Building(description, beside, memory=bound, progress=progress, **options)
+    contents = building.contents()
+    if as_flag(out_edges, "out_edges"):
+        contents.add_out_edges()
+    contents.save(path, dtype=building.recoded or None, scale=scale, progress=progress)
+    return building.notes
+
+
+def plan(path, source=None, *, nodes=None, edges=None, memory=None, undirected=None, **options) -> Plan:
+    """What ramet.build() with these arguments would do: memory, disk and seconds, before it does it."""
+    return make_plan(described(source, nodes, edges, undirected), as_memory(memory), **options)
+
+
+def described(source, nodes, edges, undirected) -> Description | None:
+    """What a user gave, as tables. None for files that another reader reads."""
+    if source is None:
+        if nodes is None and edges is None:
+            raise TypeError("build() needs a source, or nodes= and edges=")
+        description = Description(_all(nodes, NodeTable, "nodes"), _all(edges, EdgeTable, "edges"))
+    elif nodes is not None or edges is not None:
+        raise TypeError("build() takes a source, or nodes= and edges=, not both")
+    elif isinstance(source, Description):
+        description = source
+    elif isinstance(source, (str, bytes, os.PathLike)):
+        name = os.fsdecode(source)
+        description = toml.read(name) if name.endswith(".toml") else layouts.describe(name)
+    else:
+        description = objects.describe(source)
+    if description is None or undirected is None:
+        return description
+    undirected = as_flag(undirected, "undirected")
+    return replace(description, edges=tuple(replace(table, undirected=undirected) for table in description.edges))
+
+
+def refuse_options(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own split=")
+
+
+def as_memory(value) -> int | None:
+    """Bytes, of an integer or of a text such as "1G". ValueError for less than a build can do with."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
+        if match is None:
+            raise ValueError(f"memory is {shortened(value)}, expected a number of bytes such as 2000000000, 512M or 1.5G")
+        value = int(float(match[1]) * UNITS[match[2].upper()])
+    return as_int(value, "memory", LEAST_MEMORY)
+
+
+def _all(tables: Sequence | None, kind: type, what: str) -> tuple:
+    tables = () if tables is None else tuple(tables) if isinstance(tables, (list, tuple)) else (tables,)
+    for table in tables:
+        if not isinstance(table, kind):
+            raise TypeError(f"{what} has a {type(table).__name__}, expected {kind.__name__} objects")
+    return tables
