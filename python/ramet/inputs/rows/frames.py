@@ -1,0 +1,90 @@
+"""Frames and tables in memory: pandas, pyarrow, and what gives a stream of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from ramet._support.arguments import shortened
+
+
+class TablePart:
+    """A pyarrow table or record batch."""
+
+    def __init__(self, table, name: str):
+        self.name, self._table = name, table
+        self.num_rows, self.bytes = table.num_rows, table.nbytes
+        self.names = tuple(table.schema.names)
+
+    def kind(self, place: int) -> pa.DataType:
+        return self._table.schema.field(place).type
+
+    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        table = self._table.select(places)
+        yield from (table,) if isinstance(table, pa.RecordBatch) else table.to_batches()
+
+
+class StreamPart:
+    """An object whose `__arrow_c_stream__` gives its rows, anew each time."""
+
+    def __init__(self, owner, name: str):
+        self.name, self._owner = name, owner
+        self.num_rows, self.bytes = None, 0
+        with self._stream() as stream:
+            self._schema = stream.schema
+        self.names = tuple(self._schema.names)
+
+    def _stream(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_stream(self._owner)
+
+    def kind(self, place: int) -> pa.DataType:
+        return self._schema.field(place).type
+
+    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        with self._stream() as stream:
+            for batch in stream:
+                yield batch.select(places)
+
+
+class PandasPart:
+    """A pandas frame. Its columns are converted slice by slice; what pandas takes for missing is null."""
+
+    def __init__(self, frame, name: str):
+        self.name, self._frame = name, frame
+        self.num_rows, self.bytes = len(frame), int(frame.memory_usage(index=False).sum())
+        self.names = tuple(column if isinstance(column, (str, int)) else str(column) for column in frame.columns)
+
+    def kind(self, place: int) -> pa.DataType:
+        series = self._frame.iloc[:, place]
+        try:
+            if series.dtype == object:
+                return pa.infer_type(series, from_pandas=True)
+            return pa.array(series.iloc[:0], from_pandas=True).type
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise TypeError(f"{self.name}, column {self.names[place]!r}: {error}") from None
+
+    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        columns = [self._frame.iloc[:, place] for place in places]
+        kinds = [self.kind(place) for place in places]
+        rows = max(1, max_bytes // (16 * len(places)))
+        for start in range(0, self.num_rows, rows):
+            slices = [c.iloc[start : start + rows] for c in columns]
+            arrays = [pa.array(s, type=k, from_pandas=True) for s, k in zip(slices, kinds)]
+            yield pa.RecordBatch.from_arrays(arrays, names=[str(place) for place in places])
+
+
+def open_object(rows, what: str):
+    """The part that an object in memory is. TypeError for one that holds no rows."""
+    name = f"the {type(rows).__name__}"
+    if isinstance(rows, (pa.Table, pa.RecordBatch)):
+        return TablePart(rows, name)
+    if isinstance(rows, pa.RecordBatchReader):
+        raise TypeError(f"{what}: rows is a stream that can be read once, and it is read several times: read_all() it")
+    if type(rows).__module__.split(".")[0] == "pandas" and hasattr(rows, "iloc"):
+        return PandasPart(rows, name)
+    if hasattr(rows, "__arrow_c_stream__"):
+        return StreamPart(rows, name)
+    raise TypeError(
+        f"{what}: rows is {shortened(rows)}, expected a path, a list of paths, a frame, a table, or a dict of arrays"
+    )

@@ -1,0 +1,193 @@
+"""Rows: the parts of a table in order, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from ramet._support.arguments import as_int, shortened
+from ramet.inputs.rows.convert import convert
+from ramet.inputs.rows.pieces import RowTooLarge, pieces
+from ramet.inputs.rows.types import common_type, is_list, plain_type
+
+Column = str | int
+SCAN_BYTES = 1 << 24
+
+
+class Part(Protocol):
+    """One file or object with rows. Columns have places, in the order of `names`."""
+
+    name: str  # for messages
+    names: tuple[Column, ...]
+    num_rows: int | None  # None: only a scan tells
+    bytes: int
+
+    def kind(self, place: int) -> pa.DataType: ...
+
+    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        """The columns at these places, in this order. Blocks have any number of rows, in about `max_bytes` as far as
+        the reader can know. `kinds` are wanted; only a part of text must do it."""
+        ...
+
+
+class Rows:
+    """A table that is read in batches, as often as one likes and always in the same order.
+
+    names: the columns, by number where they have no names.
+    num_rows: None until a first pass is over, where only a scan tells.
+    bytes: of the files or arrays.
+    what, label: of the table, for messages.
+    """
+
+    def __init__(self, parts: Sequence[Part], what: str):
+        self.names = parts[0].names
+        self._parts = parts
+        self.what = what
+        self.label = parts[0].name if len(parts) == 1 else f"{parts[0].name} and {len(parts) - 1} more"
+        self._kinds: dict[Column, pa.DataType] = {}
+        self._places: dict[int, dict[Column, int]] = {}  # by id of the tuple of names, which parts may share
+        self._starts = [0]  # the first rows of parts, as far as they are known
+        for part in parts:
+            if part.num_rows is None:
+                break
+            self._starts.append(self._starts[-1] + part.num_rows)
+
+    @property
+    def num_rows(self) -> int | None:
+        return self._starts[-1] if len(self._starts) > len(self._parts) else None
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self._parts)
+
+    def type_of(self, column: Column) -> pa.DataType:
+        """The type of a column over all parts: the common one that loses nothing. Lists are matrices as wide as the
+        first. ValueError where parts have no common type, or one lacks the column."""
+        if column not in self._kinds:
+            self._kinds[column] = self._common(column)
+        return self._kinds[column]
+
+    def _common(self, column: Column) -> pa.DataType:
+        owner = self._parts[0]
+        common = self._kind_in(owner, column)
+        for part in self._parts[1:]:
+            kind = self._kind_in(part, column)
+            both = common_type(common, kind)
+            if both is None:
+                raise ValueError(
+                    f"{self.what}: column {column!r} is {common} in {owner.name} and {kind} in {part.name}; no type "
+                    "holds the values of both without loss"
+                )
+            if both != common:
+                common, owner = both, part
+        return common
+
+    def _kind_in(self, part: Part, column: Column) -> pa.DataType:
+        place = self._place(part, column)
+        kind = plain_type(part.kind(place))
+        if not is_list(kind):
+            return kind
+        for block in part.blocks([place], 1 << 16, [kind]):
+            for value in block.column(0).drop_null()[:1]:
+                return pa.list_(plain_type(kind.value_type), len(value))
+        return pa.null()
+
+    def place(self, row: int) -> str:
+        """Where a row is, such as "orders/part-2.csv, row 17". Rows of a file are counted from 0, without a header."""
+        for part, start, end in zip(self._parts, self._starts, [*self._starts[1:], None]):
+            if end is None or row < end:
+                return f"{part.name}, row {row - start}"
+        raise IndexError(f"{self.what}: row {row} of {self.num_rows}")
+
+    def is_integer(self, column: Column) -> bool:
+        """Whether every value of a column is an integer: by type, or, of text, as one is written: "-7" is, "007", "+1"
+        and " 7" are not. Null values are left aside. Reads the column if it is of text."""
+        return self.integer_type(column) is not None
+
+    def integer_type(self, column: Column) -> pa.DataType | None:
+        """The type of the integers of is_integer(): int64 or uint64 for text. None where no type holds all."""
+        kind = self.type_of(column)
+        if kind != pa.large_string():
+            return kind if types.is_integer(kind) else None
+        left = [pa.int64(), pa.uint64()]
+        for _, batch in self.batches([column], SCAN_BYTES):
+            left = [kind for kind in left if _are_canonical(batch.column(0), kind)]
+            if not left:
+                return None
+        return left[0]
+
+    def batches(
+        self, columns: Sequence[Column], max_bytes: int, types: Mapping[Column, pa.DataType] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """(number of the first row, these columns in this order) over all rows, in batches of about `max_bytes`.
+
+        types: for columns that are not to be of type_of(). A value that its type cannot hold is a ValueError that names
+        file, row, column and value; so is a row of more than `max_bytes`. RuntimeError where a file has changed.
+        """
+        as_int(max_bytes, f"{self.what}: max_bytes", least=1)
+        columns, asked = list(dict.fromkeys(columns)), columns
+        kinds = [(types or {}).get(column) or self.type_of(column) for column in columns]
+        order, names = [columns.index(column) for column in asked], [str(column) for column in asked]
+        first = 0
+        for number, part in enumerate(self._parts):
+            start = first
+            for piece in self._pieces(part, columns, max_bytes, kinds):
+                arrays = [
+                    convert(array, kind, lambda row: self._where(part, first - start + row, column))  # noqa: B023
+                    for array, kind, column in zip(piece.columns, kinds, columns)
+                ]
+                yield first, pa.RecordBatch.from_arrays([arrays[i] for i in order], names=names)
+                first += piece.num_rows
+            self._finish(number, first)
+
+    def _pieces(self, part: Part, columns: Sequence[Column], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        row = 0
+        for block in part.blocks([self._place(part, column) for column in columns], max_bytes, kinds):
+            if block.num_rows == 0:
+                continue
+            try:
+                yield from pieces(block, max_bytes)
+            except RowTooLarge as error:
+                raise ValueError(
+                    f"{self.what}: {part.name}, row {row + error.row}: the row has {error.size:,} bytes, more than the "
+                    f"{max_bytes:,} that are read at a time"
+                ) from None
+            row += block.num_rows
+
+    def _finish(self, number: int, end: int) -> None:
+        """Notes where a part ends, and that it still ends where it did."""
+        if len(self._starts) == number + 1:
+            self._starts.append(end)
+        elif self._starts[number + 1] != end:
+            start, was = self._starts[number : number + 2]
+            raise RuntimeError(
+                f"{self.what}: {self._parts[number].name} had {was - start} rows and now has {end - start}; it must "
+                "not change while it is read"
+            )
+
+    def _where(self, part: Part, row: int, column: Column) -> str:
+        return f"{self.what}: {part.name}, row {row}, column {column!r}"
+
+    def _place(self, part: Part, column: Column) -> int:
+        """The place of a column in a part."""
+        places = self._places.get(id(part.names))
+        if places is None:
+            places = self._places[id(part.names)] = {name: i for i, name in enumerate(part.names)}
+        place = places.get(column)
+        if place is None:
+            raise ValueError(f"{self.what}: {part.name} has no column {column!r}; it has {shortened(list(part.names))}")
+        if len(places) < len(part.names) and part.names.count(column) > 1:
+            raise ValueError(f"{self.what}: {part.name} has {part.names.count(column)} columns {column!r}")
+        return place
+
+
+def _are_canonical(texts: pa.Array, kind: pa.DataType) -> bool:
+    """Whether each text is what an integer of the type is written as."""
+    try:
+        return bool(pc.all(pc.equal(texts.cast(kind).cast(texts.type), texts), min_count=0).as_py() is not False)
+    except pa.ArrowInvalid:
+        return False

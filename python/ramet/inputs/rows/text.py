@@ -1,0 +1,138 @@
+"""CSV and TSV, also compressed, by pyarrow's reader. Every column is text unless another type is wanted.
+
+An empty field is null, a quoted one is not, and neither is NA. Line breaks may stand in quotes. Empty lines are left
+out, but in a file of one column, where they are null values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyarrow import csv
+
+from ramet._support.arguments import shortened
+from ramet.inputs.rows.files import File
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+READ_AHEAD = 34  # blocks that pyarrow's reader holds at most
+BLOCK_BYTES = (1 << 12, 1 << 23)
+READER_LIMIT = 1 << 30  # of a block
+
+
+class TextPart:
+    def __init__(self, file: File, header: bool, what: str):
+        self.name, self.bytes, self.num_rows = file.name, file.size, None
+        self._file, self._header, self._what = file, header, what
+        self._column_names = self._read_names()
+        self.names = tuple(self._column_names if header else range(len(self._column_names)))
+
+    def kind(self, place: int) -> pa.DataType:
+        return pa.large_string()
+
+    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._batches(places, max_bytes, kinds, use_threads=True)
+        except pa.ArrowInvalid as error:
+            self._explain(error, self._batches(places, max_bytes, kinds, use_threads=False))
+        self._file.check()
+
+    def _batches(self, places, max_bytes: int, kinds, use_threads: bool) -> Iterator[pa.RecordBatch]:
+        names = [self._column_names[place] for place in places]
+        convert = csv.ConvertOptions(
+            include_columns=names,
+            column_types=dict(zip(names, kinds)),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        least, most = BLOCK_BYTES
+        block = max(least, min(max_bytes // READ_AHEAD, most))
+        with self._file.open_stream() as stream:
+            source = pa.PythonFile(Lines(stream, block, max_bytes, f"{self._what}: {self.name}"), mode="r")
+            with csv.open_csv(source, self._read_options(use_threads), self._parse_options(), convert) as reader:
+                yield from reader
+
+    def _read_names(self) -> list[str]:
+        """The names of the columns from the first lines, those of pyarrow without a header; none of an empty file."""
+        with self._file.open_stream() as stream:
+            lines = Lines(stream, BLOCK_BYTES[0], READER_LIMIT, f"{self._what}: {self.name}").read()
+        if not lines:
+            if self._header:
+                raise ValueError(f"{self._what}: {self.name} is empty: it has no names of columns")
+            return []
+        parse = self._parse_options(invalid_row_handler=lambda row: "skip")  # the last line may be cut
+        try:
+            with csv.open_csv(pa.BufferReader(lines), self._read_options(False), parse) as reader:
+                return reader.schema.names
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"{self._what}: {self.name}: the names of its columns are no UTF-8 text: {error}"
+            ) from None
+
+    def _read_options(self, use_threads: bool) -> csv.ReadOptions:
+        return csv.ReadOptions(
+            use_threads=use_threads, block_size=READER_LIMIT, autogenerate_column_names=not self._header
+        )
+
+    def _parse_options(self, **others) -> csv.ParseOptions:
+        return csv.ParseOptions(
+            delimiter=DELIMITERS[self._file.form],
+            newlines_in_values=True,
+            ignore_empty_lines=len(getattr(self, "names", ())) != 1,
+            **others,
+        )
+
+    def _explain(self, error: Exception, again: Iterator[pa.RecordBatch]) -> None:
+        """Raises the error as ours. pyarrow numbers rows only where it reads on one thread, so it reads again."""
+        try:
+            for _ in again:
+                pass
+        except pa.ArrowInvalid as same:
+            error = same
+        place, text = self.name, str(error)
+        if row := re.search(r"Row #(\d+): ", text):
+            place += f", row {int(row[1]) - 1 - self._header}"
+        if column := re.search(r"In CSV column #(\d+): ", text):
+            place += f", column {self.names[int(column[1])]!r}"
+        raise ValueError(f"{self._what}: {place}: {_in_our_words(text)}") from None
+
+
+def _in_our_words(text: str) -> str:
+    if "invalid UTF8" in text:
+        return "the text is not UTF-8; iconv turns another encoding into it"
+    if "straddling" in text:
+        return "a value with line breaks is too large for this much memory; is a quote missing?"
+    if value := re.search(r"conversion error to (.+): invalid value '(.*)'", text, re.DOTALL):
+        return f"{shortened(value[2])} is no {value[1]}"
+    if columns := re.search(r"Expected (\d+) columns, got (\d+): (.*)", text, re.DOTALL):
+        return f"expected {columns[1]} columns, got {columns[2]}: {shortened(columns[3])}"
+    return text
+
+
+class Lines:
+    """A stream for pyarrow's reader. Each block ends a line or more, so that no line is in three blocks: the reader
+    refuses that. A line of more than `most` bytes is a ValueError."""
+
+    closed = False
+
+    def __init__(self, stream, block: int, most: int, name: str):
+        self._stream, self._block, self._most, self._name = stream, block, most, name
+
+    def read(self, size: int = -1) -> bytes:
+        blocks, total = [], 0
+        while block := self._stream.read(self._block):
+            blocks.append(block)
+            total += len(block)
+            if b"\n" in block or b"\r" in block:
+                break
+            if total > self._most:
+                raise ValueError(f"{self._name}: a line has more than the {self._most:,} bytes that are read at a time")
+        return b"".join(blocks)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,59 @@
+"""Types of columns: what a type becomes for the builder, and the common type of parts that loses nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which a column comes out: text with 64-bit offsets, values instead of dictionaries. Lists stay:
+    only their rows tell a width."""
+    if types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if types.is_string(kind) or _is_view(kind, "is_string_view"):
+        return pa.large_string()
+    if types.is_binary(kind) or types.is_fixed_size_binary(kind) or _is_view(kind, "is_binary_view"):
+        return pa.large_binary()
+    if types.is_fixed_size_list(kind):
+        return pa.list_(plain_type(kind.value_type), kind.list_size)
+    return kind
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether rows of the type are lists that might differ in length."""
+    return types.is_list(kind) or types.is_large_list(kind)
+
+
+def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that holds every value of both, or None where there is none."""
+    if one == other or types.is_null(other):
+        return one
+    if types.is_null(one):
+        return other
+    if types.is_fixed_size_list(one) and types.is_fixed_size_list(other):
+        value = common_type(one.value_type, other.value_type)
+        return None if value is None or one.list_size != other.list_size else pa.list_(value, one.list_size)
+    if _is_number(one) and _is_number(other):
+        return _common_number(one, other)
+    if types.is_timestamp(one) and types.is_timestamp(other):
+        units = ("s", "ms", "us", "ns")
+        unit = max(one.unit, other.unit, key=units.index)
+        return pa.timestamp(unit, one.tz if one.tz == other.tz else "UTC")
+    return None
+
+
+def _common_number(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    common = pa.from_numpy_dtype(np.result_type(one.to_pandas_dtype(), other.to_pandas_dtype()))
+    inexact = types.is_floating(common) and any(types.is_integer(t) and t.bit_width == 64 for t in (one, other))
+    return None if inexact else common
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return types.is_integer(kind) or types.is_floating(kind)
+
+
+def _is_view(kind: pa.DataType, name: str) -> bool:
+    """Older pyarrow has no types of views."""
+    return hasattr(types, name) and getattr(types, name)(kind)
