@@ -22,6 +22,7 @@ void bind_row_reader(nb::module_& m);
 void bind_shared_memory(nb::module_& m);
 void bind_optimizer(nb::module_& m);
 void bind_graph(nb::module_& m);
+void bind_ids(nb::module_& m);
 void bind_part(nb::module_& m);
 void bind_store(nb::module_& m);
 void bind_sampler(nb::module_& m);
@@ -111,6 +112,7 @@ NB_MODULE(_core, m) {
   bind_optimizer(m);
   bind_record_table(m);
   bind_graph(m);
+  bind_ids(m);
   bind_part(m);
   bind_store(m);
   bind_aggregate(m);

@@ -26,10 +26,9 @@ void reserve(int fd, int64_t offset, int64_t size, const std::string& place) {
   constexpr int64_t kPiece = int64_t{64} << 20;
   while (size > 0) {
     const int64_t piece = std::min(size, kPiece);
-    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(piece)) != 0) {
-      if (errno == EINTR) continue;
-      throw_errno(errno, concat("reserve ", size, " bytes of"), place);
-    }
+    const int error = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(piece));
+    if (error == EINTR) continue;
+    if (error != 0) throw_errno(error, concat("reserve ", size, " bytes of"), place);
     offset += piece;
     size -= piece;
   }
