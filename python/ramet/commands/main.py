@@ -10,18 +10,17 @@ import re
 import sys
 from collections.abc import Sequence
 
-import numpy as np
-
 from ramet import _core
 from ramet._core import __version__
 from ramet._support.progress import byte_progress
+from ramet.commands.build import add_parser as add_build
+from ramet.commands.common import add_quiet, count, seed, shows_progress, summarize, whole
 from ramet.commands.estimate import add_parser as add_estimate
 from ramet.commands.exits import EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.commands.train import add_parsers as add_training
-from ramet.dtypes import FEATURE_DTYPES, SCALES
 from ramet.storage.checksums import find_damage, has_checksums, parts_in
 from ramet.stores import info, partition
-from ramet.stores.build import build, generate
+from ramet.stores.build import generate
 from ramet.stores.generators import MODELS, PRESETS
 from ramet.stores.metis import BALANCES
 from ramet.tables.parts import read_text
@@ -80,7 +79,7 @@ def _parsers():
     parser.add_argument("--version", action="version", version=f"ramet {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     _add_generate(commands)
-    _add_build(commands)
+    add_build(commands)
     _add_info(commands)
     _add_verify(commands)
     add_estimate(commands)
@@ -90,21 +89,6 @@ def _parsers():
     about.add_argument("topic", metavar="COMMAND", nargs="?", choices=tuple(commands.choices), help="(default: all)")
     about.set_defaults(run=lambda args: (commands.choices[args.topic] if args.topic else parser).print_help())
     return parser, commands
-
-
-def _whole(bound: int):
-    """An argparse type: integers in [0, bound)."""
-
-    def whole(text: str) -> int:
-        value = int(text)
-        if not 0 <= value < bound:
-            raise argparse.ArgumentTypeError(f"{value} is not in [0, {bound})")
-        return value
-
-    return whole
-
-
-_count, _seed = _whole(1 << 63), _whole(1 << 64)
 
 
 def _add_generate(commands) -> None:
@@ -122,53 +106,27 @@ def _add_generate(commands) -> None:
         group.add_argument(flag, dest=name, type=kind, default=argparse.SUPPRESS, metavar=metavar, help=text)
 
     both = parser.add_argument_group("both models")
-    option(both, "--features", "feature_width", _count, "N", "width of the features")
+    option(both, "--features", "feature_width", count, "N", "width of the features")
     option(both, "--train-fraction", "train_fraction", float, "X", "share of nodes to train on")
-    option(both, "--seed", "seed", _seed, "N", "seed of everything")
+    option(both, "--seed", "seed", seed, "N", "seed of everything")
     planted = parser.add_argument_group("planted")
-    option(planted, "--nodes", "num_nodes", _count, "N", "nodes")
-    option(planted, "--edges", "num_edges", _count, "N", "edges, before reverses")
-    option(planted, "--communities", "communities", _count, "N", "communities")
-    option(planted, "--classes", "classes", _count, "N", "classes of labels")
-    option(planted, "--skew", "skew", _whole(5), "N", "1: uniform degrees; 2, 3, 4: heavier tails")
+    option(planted, "--nodes", "num_nodes", count, "N", "nodes")
+    option(planted, "--edges", "num_edges", count, "N", "edges, before reverses")
+    option(planted, "--communities", "communities", count, "N", "communities")
+    option(planted, "--classes", "classes", count, "N", "classes of labels")
+    option(planted, "--skew", "skew", whole(5), "N", "1: uniform degrees; 2, 3, 4: heavier tails")
     option(planted, "--homophily", "homophily", float, "X", "share of edges in a community")
     option(planted, "--signal", "signal", float, "X", "strength of a class in the features")
     option(planted, "--val-fraction", "val_fraction", float, "X", "share of nodes to validate on")
     rmat = parser.add_argument_group("rmat")
-    option(rmat, "--scale", "scale", _whole(1 << 31), "N", "2^N nodes")
-    option(rmat, "--edge-factor", "edge_factor", _count, "N", "edges per node, before reverses")
+    option(rmat, "--scale", "scale", whole(1 << 31), "N", "2^N nodes")
+    option(rmat, "--edge-factor", "edge_factor", count, "N", "edges per node, before reverses")
     for name, where in ("a", "lower, lower"), ("b", "lower, upper"), ("c", "upper, lower"):
         option(
             rmat, f"--{name}", name, float, "X", f"probability of the quadrant {where} half of (source, destination)"
         )
-    _add_quiet(parser)
+    add_quiet(parser)
     parser.set_defaults(run=_generate)
-
-
-def _add_build(commands) -> None:
-    parser = commands.add_parser("build", help="make a store from the files of another project")
-    parser.add_argument("out", metavar="OUT", help="folder of the store")
-    parser.add_argument("source", metavar="SOURCE", help="folder of Planetoid pickles, or .npz file of CSR parts")
-    parser.add_argument(
-        "--undirected",
-        action=argparse.BooleanOptionalAction,
-        help="add the reverse of every edge and drop repeats (default: as the form of the files means it)",
-    )
-    parser.add_argument("--dtype", choices=FEATURE_DTYPES, default="float32", help="of the features")
-    parser.add_argument(
-        "--scale", choices=SCALES, default="row", help="of int8 features: one per row (default), or column"
-    )
-    parser.add_argument("--train-per-class", type=_count, metavar="N", help="make splits: nodes of each class to train")
-    parser.add_argument("--val-per-class", type=_count, metavar="N", help="and to validate; the rest is to test")
-    for name in ("val", "test"):
-        parser.add_argument(
-            f"--{name}-edges", type=float, metavar="SHARE", help=f"make splits of edges: share of {name}"
-        )
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)")
-    parser.add_argument("--out-edges", action="store_true", help="keep the edges by source, too, which walks read")
-    parser.add_argument("--normalize", action="store_true", help="divide each row of features by its sum")
-    _add_quiet(parser)
-    parser.set_defaults(run=_build)
 
 
 def _add_info(commands) -> None:
@@ -184,69 +142,29 @@ def _add_verify(commands) -> None:
         help="read every byte of a store, a saved table or a checkpoint; exit status 1 where one is wrong",
     )
     parser.add_argument("store", metavar="STORE", help="folder of the store, or of parts")
-    _add_quiet(parser)
+    add_quiet(parser)
     parser.set_defaults(run=_verify)
 
 
 def _add_partition(commands) -> None:
     parser = commands.add_parser("partition", help="split a store into parts, one for each owner of nodes")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
-    parser.add_argument("--parts", type=_count, required=True, metavar="P", help="how many parts")
+    parser.add_argument("--parts", type=count, required=True, metavar="P", help="how many parts")
     parser.add_argument("--out", metavar="FOLDER", help="where the parts go (default: STORE-parts-P)")
     parser.add_argument("--method", choices=partition.METHODS, default="metis", help="who owns a node (default: metis)")
     parser.add_argument("--balance", choices=BALANCES, default="nodes", help="of metis: what is even (default: nodes)")
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of metis (default: 0)")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of metis (default: 0)")
     parser.add_argument("--only-owner", action="store_true", help="write who owns each node, and no stores")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    _add_quiet(parser)
+    add_quiet(parser)
     parser.set_defaults(run=_partition)
-
-
-def _add_quiet(parser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
 
 
 def _generate(args) -> None:
     names = {name for options in MODELS.values() for name in options}
     options = {name: value for name, value in vars(args).items() if name in names}
-    graph = generate(args.out, model=args.model, preset=args.preset, progress=_shows_progress(args), **options)
-    _summarize(args, graph)
-
-
-def _build(args) -> None:
-    graph = build(
-        args.out,
-        args.source,
-        undirected=args.undirected,
-        dtype=args.dtype,
-        scale=args.scale,
-        train_per_class=args.train_per_class,
-        val_per_class=args.val_per_class,
-        val_edges=args.val_edges,
-        test_edges=args.test_edges,
-        seed=args.seed,
-        normalize=args.normalize,
-        out_edges=args.out_edges,
-        progress=_shows_progress(args),
-    )
-    _summarize(args, graph, notes=[*_other_than_pyg(graph), *_missing_splits(graph)])
-
-
-def _other_than_pyg(graph) -> list[str]:
-    """What a user of PyG would look for where the number of edges is another."""
-    count = graph.num_nodes()
-    sources, destinations = graph.indices().astype(np.int64), np.repeat(np.arange(count), np.diff(graph.indptr()))
-    loops = np.count_nonzero(destinations == sources)
-    notes = [f"{loops:,} of them self loops, which are kept (PyG's datasets drop them)"] if loops else []
-    has_reverse = np.isin(destinations * count + sources, sources * count + destinations)
-    one_way = np.count_nonzero(~has_reverse)
-    if one_way:
-        notes.append(f"{one_way:,} of them without a reverse (--undirected adds reverses, as PyG's datasets do)")
-    return notes
-
-
-def _missing_splits(graph) -> list[str]:
-    return [] if graph.splits else ["no splits (--train-per-class and --val-per-class make them)"]
+    graph = generate(args.out, model=args.model, preset=args.preset, progress=shows_progress(args), **options)
+    summarize(args, graph)
 
 
 def _info(args) -> None:
@@ -256,7 +174,7 @@ def _info(args) -> None:
 
 def _verify(args) -> int:
     parts = parts_in(args.store)
-    with byte_progress(_shows_progress(args), "checksums") as report:
+    with byte_progress(shows_progress(args), "checksums") as report:
         damage = find_damage(args.store, *parts, report=report)
     stores = parts or [args.store]
     without_sums = [store for store in stores if not has_checksums(store)]
@@ -282,7 +200,7 @@ def _partition(args) -> None:
         balance=args.balance,
         seed=args.seed,
         only_owner=args.only_owner,
-        progress=_shows_progress(args),
+        progress=shows_progress(args),
     )
     if args.json:
         print(json.dumps(report, indent=2))
@@ -312,15 +230,3 @@ def _content_damage(path: str, has_sums: bool) -> list[str]:
             raise  # nothing says that this was ever a store
         return [_message(error)]
     return []
-
-
-def _shows_progress(args) -> bool:
-    return not args.quiet and sys.stderr.isatty()
-
-
-def _summarize(args, graph, notes: Sequence[str] = ()) -> None:
-    if args.quiet:
-        return
-    nodes = sum(graph.num_nodes(name) for name in graph.node_types)
-    edges = sum(graph.num_edges(name) for name in graph.edge_types)
-    print(", ".join([f"{args.out}: {nodes:,} nodes, {edges:,} edges", *notes]))

@@ -18,10 +18,10 @@ from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, quantized
 from ramet.graph import Graph
+from ramet.inputs.objects.pyg import edge_list_arguments
 from ramet.storage.by_source import out_arrays
 from ramet.storage.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
-from ramet.stores.pyg_input import edge_list_arguments
 from ramet.tables.table import Table
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ramet._support.arguments import EdgeTypeName
 from ramet._support.log import warn_once
-from ramet.stores.pyg_input import TABLE_NAMES
+from ramet.inputs.objects.pyg import TABLE_NAMES
 
 TOPOLOGY = ("edge_index", "adj_t", "adj")
 PYG_NAMES = {table: attribute for attribute, table in TABLE_NAMES.items()}

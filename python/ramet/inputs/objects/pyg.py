@@ -26,7 +26,7 @@ def _homogeneous(data) -> dict[str, object]:
     items = data.to_dict()
     edge_index = _edge_index(items, "data")
     num_nodes = _num_nodes(data.num_nodes, "data")
-    parts = _Parts("data", num_nodes, edge_index.shape[-1])
+    parts = Parts("data", num_nodes, edge_index.shape[-1])
     for key, value in items.items():
         parts.add(key, value)
     return {
@@ -47,7 +47,7 @@ def _hetero(data) -> dict[str, object]:
     for node_type in data.node_types:
         where = f"data[{node_type!r}]"
         num_nodes[node_type] = _num_nodes(data[node_type].num_nodes, where)
-        parts = _Parts(where, num_nodes[node_type], None)
+        parts = Parts(where, num_nodes[node_type], None)
         for key, value in items[node_type].items():
             parts.add(key, value)
         nodes[node_type] = parts.node_tables
@@ -56,7 +56,7 @@ def _hetero(data) -> dict[str, object]:
     for edge_type in data.edge_types:
         where = f"data[{edge_type!r}]"
         edge_indices[edge_type] = _edge_index(items[edge_type], where)
-        parts = _Parts(where, None, edge_indices[edge_type].shape[-1])
+        parts = Parts(where, None, edge_indices[edge_type].shape[-1])
         for key, value in items[edge_type].items():
             parts.add(key, value)
         edges[edge_type] = parts.edge_tables
@@ -72,7 +72,7 @@ def _hetero(data) -> dict[str, object]:
     }
 
 
-class _Parts:
+class Parts:
     """Sorts the attributes of one storage into tables and splits, by name and by number of rows."""
 
     def __init__(self, where: str, num_nodes: int | None, num_edges: int | None) -> None:
