@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ramet.building.scan import scan
+from ramet.building.keys import is_text
+from ramet.building.scan import MAX_BYTES, scan
 from ramet.building.scratch import Scratch
 from ramet.building.values import NO_LABEL, Categories, Mixed, Normalized, Times, Values
 from ramet.dtypes import bfloat16
@@ -25,16 +26,17 @@ class TypedRows:
     which a value such as 007 is a text.
     """
 
-    def __init__(self, table: NodeTable | EdgeTable, what: str, columns: Sequence[Column], ids: Collection[Column] = ()):
+    def __init__(
+        self, table: NodeTable | EdgeTable, what: str, columns: Sequence[Column], ids: Collection[Column] = ()
+    ):
         self._rows = open_rows(table.rows, header=table.header, what=what)
         self.num_rows, self.bytes, self.place = self._rows.num_rows, self._rows.bytes, self._rows.place
         unknown = [column for column in [*columns, *ids] if column not in self._rows.names]
         if unknown:
             names = ", ".join(map(repr, self._rows.names[:20]))
             raise KeyError(f"{what}: there is no column {unknown[0]!r}; there are {names}")
-        self._types: dict[Column, Any] = {}
-        if self._rows.is_text:
-            self._types = self._rows.types_of_text([*columns, *ids], canonical=ids)
+        texts = [column for column in dict.fromkeys([*columns, *ids]) if self._rows.is_text(column)]
+        self._types: dict[Column, Any] = _types_of_texts(self._rows, texts, ids)
 
     def type_of(self, column: Column):
         return self._types.get(column) or self._rows.type_of(column)
@@ -42,11 +44,33 @@ class TypedRows:
     def count(self) -> int:
         """The number of rows, by a pass over one column where the files do not say it."""
         if self.num_rows is None:
-            self.num_rows = sum(batch.num_rows for _, batch in self._rows.batches(self._rows.names[:1], 16 << 20))
+            self.num_rows = sum(batch.num_rows for _, batch in self._rows.batches(self._rows.names[:1], MAX_BYTES))
         return self.num_rows
 
     def batches(self, columns: Sequence[Column], max_bytes: int) -> Iterator[tuple[int, Any]]:
         return self._rows.batches(columns, max_bytes, types={c: self._types[c] for c in columns if c in self._types})
+
+
+def _types_of_texts(rows, columns: Sequence[Column], ids: Collection[Column]) -> dict[Column, Any]:
+    """The first type in which all values of a column can be, by a pass over all rows."""
+    import pyarrow as pa
+
+    left = {c: [pa.int64(), pa.uint64(), *([] if c in ids else [pa.float64()])] for c in columns}
+    for _, batch in rows.batches(columns, MAX_BYTES) if columns else ():
+        for column, texts in zip(columns, batch.columns, strict=True):
+            left[column] = [kind for kind in left[column] if _can_be(texts, kind, canonical=column in ids)]
+    return {column: kinds[0] for column, kinds in left.items() if kinds}
+
+
+def _can_be(texts, kind, canonical: bool) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        numbers = texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return not canonical or pc.all(pc.equal(numbers.cast(texts.type), texts), min_count=0).as_py() is not False
 
 
 def value_columns(table: NodeTable | EdgeTable) -> list[Column]:
@@ -68,26 +92,30 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     if getattr(table, "weight", None) is not None:
         made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
     if table.normalize:
-        floating = {name: Normalized(v) for name, v in made.items() if v.dtype.kind == "f" and name in table_columns(table)}
+        floating = {
+            name: Normalized(v) for name, v in made.items() if v.dtype.kind == "f" and name in table_columns(table)
+        }
         made |= floating
         scan(rows, floating.values())
     return made
 
 
 def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, scratch: Scratch, dtype) -> Values:
-    import pyarrow as pa
-
     types = [rows.type_of(column) for column in columns]
     widths = [_width(arrow_type) for arrow_type in types]
-    shape = () if len(columns) == 1 and widths[0] is None and name != FEATURES else (sum(width or 1 for width in widths),)
+    shape = (
+        () if len(columns) == 1 and widths[0] is None and name != FEATURES else (sum(width or 1 for width in widths),)
+    )
     categories = {
         column: Categories(what, column, rows.place, scratch, null=None)
         for column, arrow_type in zip(columns, types, strict=True)
-        if _is_text(pa, arrow_type)
+        if is_text(arrow_type)
     }
     if len(columns) == 1 and categories and name != FEATURES and dtype is None:
         return categories[columns[0]]
-    numbers = [_numpy_type(what, column, t) for column, t in zip(columns, types, strict=True) if column not in categories]
+    numbers = [
+        _numpy_type(what, column, t) for column, t in zip(columns, types, strict=True) if column not in categories
+    ]
     if dtype is None:
         dtype = "float32" if name == FEATURES else np.result_type(*numbers, *([np.int64] if categories else []))
     dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
@@ -98,10 +126,8 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
 
 
 def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:
-    import pyarrow as pa
-
     arrow_type = rows.type_of(column)
-    if _is_text(pa, arrow_type):
+    if is_text(arrow_type):
         return Categories(what, column, rows.place, scratch, null=NO_LABEL)
     width, dtype = _width(arrow_type), _numpy_type(what, column, arrow_type)
     shape = () if width is None else (width,)
@@ -124,7 +150,3 @@ def _numpy_type(what: str, column: Column, arrow_type) -> np.dtype:
 def _width(arrow_type) -> int | None:
     """Of a matrix."""
     return getattr(arrow_type, "list_size", None)
-
-
-def _is_text(pa, arrow_type) -> bool:
-    return pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)

@@ -13,7 +13,7 @@ from ramet.building.csc import CscBuilder, require_equal
 from ramet.building.edges import MISSING, Edges
 from ramet.building.nodes import Nodes
 from ramet.building.scratch import Scratch
-from ramet.inputs.tables import Description, NodeTable
+from ramet.inputs.tables import Description
 from ramet.storage.contents import Contents, Csc
 from ramet.storage.recode import dtypes_by_table
 
@@ -63,7 +63,9 @@ class Building:
         for of_edges in edges:
             self._add_edges(of_edges)
         if self._sort_by is not None and not self._is_sorted:
-            raise KeyError(f"sort_by is {self._sort_by!r}, but no edge type, and no type of source nodes, has such a table")
+            raise KeyError(
+                f"sort_by is {self._sort_by!r}, but no edge type, and no type of source nodes, has such a table"
+            )
         if self._about:
             self._contents.add_about(json.dumps(self._about))
         return self._contents
@@ -134,5 +136,7 @@ class Building:
 
 def _keys(rows: np.ndarray, name: str) -> np.ndarray:
     if rows.dtype != np.int64 or rows.ndim != 1:
-        raise TypeError(f"sort_by is {name!r}, a table of {rows.dtype}{list(rows.shape)}; rows are sorted by one int64 each")
+        raise TypeError(
+            f"sort_by is {name!r}, a table of {rows.dtype}{list(rows.shape)}; rows are sorted by one int64 each"
+        )
     return rows

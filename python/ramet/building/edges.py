@@ -36,7 +36,13 @@ class Edges:
 
     @classmethod
     def read(
-        cls, table: EdgeTable, nodes: dict[str, Nodes], scratch: Scratch, missing: str, dtype, report: Report | None = None
+        cls,
+        table: EdgeTable,
+        nodes: dict[str, Nodes],
+        scratch: Scratch,
+        missing: str,
+        dtype,
+        report: Report | None = None,
     ) -> Edges:
         """Adds nodes to `nodes`, where edges name them and no table does."""
         what = f"EdgeTable({table.type!r})"
@@ -143,7 +149,7 @@ class _EndsReader:
         """bool [num_rows]: the rows that are edges; None: all. ValueError for edges that name unknown nodes."""
         if self._unknown and self._missing != "drop":
             raise ValueError(
-                f"{self._unknown:,} edges of {self._table.type} name nodes that have no row: {'; '.join(self._examples)}. "
+                f"{self._unknown:,} edges of {self._table.type} name nodes without a row: {'; '.join(self._examples)}. "
                 "missing='drop' leaves these edges out, missing='add' adds the nodes, where ids are of their kind"
             )
         return self._kept.array() if len(self.src) < len(self._kept) else None
@@ -153,13 +159,16 @@ class _EndsReader:
         return [f"{count:,} rows of {self._table.type} are no edges: {why}" for why, count in left_out.items() if count]
 
     def _positions(self, first: int, count: int, columns) -> list[np.ndarray]:
-        keys = [as_keys(side.ids.kind, arrays) if arrays else None for side, arrays in zip(self._sides, columns, strict=True)]
+        keys = [
+            as_keys(side.ids.kind, arrays) if arrays else None
+            for side, arrays in zip(self._sides, columns, strict=True)
+        ]
         numbers = np.arange(first, first + count)  # of an end without columns
         found = [numbers if of is None else side.ids.find(of) for side, of in zip(self._sides, keys, strict=True)]
         source, destination = self._sides
         if source is destination and self._grows(source):  # by first occurrence: source, destination, edge by edge
             both = np.stack(found, axis=1).reshape(-1)
-            _add_unknown(source.ids, both, _interleaved(source.ids.kind, keys))
+            _add_unknown(source.ids, both, _interleaved(keys))
             return [both[0::2], both[1::2]]
         for side, of, positions in zip(self._sides, keys, found, strict=True):
             if of is not None and self._grows(side):
@@ -184,11 +193,12 @@ def _add_unknown(ids: NodeIds, positions: np.ndarray, keys: Keys) -> None:
         is_new &= ~keys.is_foreign
     new = np.flatnonzero(is_new)
     if len(new):
-        positions[new] = ids.add(_taken(ids.kind, keys.values, new))
+        positions[new] = ids.add(_taken(keys.values, new))
 
 
-def _taken(kind: str, values, rows: np.ndarray):
-    if kind != "text":
+def _taken(values, rows: np.ndarray):
+    """Some of the values of Keys."""
+    if isinstance(values, np.ndarray):
         return values[rows]
     text, offsets = values
     lengths = offsets[1:][rows] - offsets[rows]
@@ -197,18 +207,19 @@ def _taken(kind: str, values, rows: np.ndarray):
     return text[source], np.concatenate(([0], ends))
 
 
-def _interleaved(kind: str, keys: Sequence[Keys]) -> Keys:
+def _interleaved(keys: Sequence[Keys]) -> Keys:
     """Keys of two arrays of one length, in turn."""
     some, others = (of.values for of in keys)
-    foreign = None
-    if any(of.is_foreign is not None for of in keys):
-        none = np.zeros(len(some), bool)
-        foreign = np.stack([none if of.is_foreign is None else of.is_foreign for of in keys], axis=1).reshape(-1)
-    if kind != "text":
-        return Keys(np.stack([some, others], axis=1).reshape(-1), None, foreign)
-    count = len(some[1]) - 1
-    joined = np.concatenate([some[0], others[0]]), np.concatenate([some[1], others[1][1:] + some[1][-1]])
-    return Keys(_taken(kind, joined, np.arange(2 * count).reshape(2, count).T.reshape(-1)), None, foreign)
+    if isinstance(some, np.ndarray):
+        values = np.stack([some, others], axis=1).reshape(-1)
+    else:
+        count = len(some[1]) - 1
+        joined = np.concatenate([some[0], others[0]]), np.concatenate([some[1], others[1][1:] + some[1][-1]])
+        values = _taken(joined, np.arange(2 * count).reshape(2, count).T.reshape(-1))
+    if all(of.is_foreign is None for of in keys):
+        return Keys(values, None, None)
+    foreign = [np.zeros(len(some), bool) if of.is_foreign is None else of.is_foreign for of in keys]
+    return Keys(values, None, np.stack(foreign, axis=1).reshape(-1))
 
 
 def _numbers(kept: np.ndarray, scratch: Scratch) -> np.ndarray:

@@ -1,11 +1,12 @@
 """Keys: the ids of nodes as files have them, in the form in which _core.IdMap takes them.
 
-A key is an integer or a text. Of several columns it is one text: the text of each column, with its length before it,
-so that ("a", "bc") is not ("ab", "c").
+A key is an integer or a text. Of several columns it is a tuple: the JSON array of their texts, so that ("a", "bc") is
+not ("ab", "c").
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,19 +19,21 @@ class Keys(NamedTuple):
     """A chunk of keys. is_null, is_foreign: bool by row, or None. Foreign keys are no values of the kind: a text that
     is no integer, where ids are integers."""
 
-    values: Any  # int64 or uint64 [n], or (bytes, int64 offsets [n + 1])
+    values: Any  # int64 or uint64 [n], or, of texts and tuples, (bytes, int64 offsets [n + 1])
     is_null: np.ndarray | None
     is_foreign: np.ndarray | None
 
 
 def kind_of(types: Sequence[Any], what: str) -> str:
-    """ "int64", "uint64" or "text": of ids in columns of these pyarrow types."""
+    """ "int64", "uint64", "text" or "tuple": of ids in columns of these pyarrow types."""
     import pyarrow as pa
 
     for arrow_type in types:
-        if not (pa.types.is_integer(arrow_type) or _is_text(pa, arrow_type)):
+        if not (pa.types.is_integer(arrow_type) or is_text(arrow_type)):
             raise TypeError(f"{what} is a column of {arrow_type}; ids are integers or text")
-    if len(types) > 1 or _is_text(pa, types[0]):
+    if len(types) > 1:
+        return "tuple"
+    if is_text(types[0]):
         return "text"
     return "uint64" if types[0] == pa.uint64() else "int64"
 
@@ -45,19 +48,13 @@ def as_keys(kind: str, columns: Sequence[Any]) -> Keys:
         if column.null_count:
             nulls = column.is_null().to_numpy(zero_copy_only=False)
             is_null = nulls if is_null is None else is_null | nulls
-    if len(columns) > 1:
-        texts = [_as_text(pa, column) for column in columns]
-        lengths = [pc.cast(pc.binary_length(text), pa.large_string()) for text in texts]
-        parts = [part for pair in zip(lengths, texts, strict=True) for part in pair]
-        joined = parts[0]
-        for number, part in enumerate(parts[1:]):
-            joined = pc.binary_join_element_wise(joined, part, pa.scalar(":" if number % 2 == 0 else "", pa.large_string()))
-        return Keys(_text_values(pc.fill_null(joined, "")), is_null, None)
+    if kind == "tuple":
+        return Keys(_text_values(_as_json(columns)), is_null, None)
     column = columns[0]
     if kind == "text":
-        return Keys(_text_values(pc.fill_null(_as_text(pa, column), "")), is_null, None)
+        return Keys(_text_values(pc.fill_null(_as_text(column), "")), is_null, None)
     is_foreign = None
-    if _is_text(pa, column.type):
+    if is_text(column.type):
         is_key = pc.fill_null(pc.match_substring_regex(column, CANONICAL), True)
         is_foreign = ~is_key.to_numpy(zero_copy_only=False)
         column = pc.if_else(is_key, column, "0")
@@ -81,12 +78,33 @@ def _fits(pc, pa, column, target) -> np.ndarray | None:
     return None
 
 
-def _is_text(pa, arrow_type) -> bool:
-    return pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_string_view(arrow_type)
+def is_text(arrow_type) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)
 
 
-def _as_text(pa, column):
+def _as_text(column):
+    import pyarrow as pa
+
     return column.cast(pa.large_string())
+
+
+def _as_json(columns: Sequence[Any]):
+    """The JSON array of each row's texts."""
+    import pyarrow.compute as pc
+
+    quoted = []
+    for column in columns:
+        text = pc.fill_null(_as_text(column), "")
+        if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]"), min_count=0).as_py():  # JSON escapes these, too
+            text = type(text).from_pandas([json.dumps(value, ensure_ascii=False)[1:-1] for value in text.to_pylist()])
+            text = _as_text(text)
+        else:
+            text = pc.replace_substring(pc.replace_substring(text, "\\", "\\\\"), '"', '\\"')
+        quoted.append(text)
+    joined = pc.binary_join_element_wise(*quoted, '","')
+    return _as_text(pc.binary_join_element_wise('["', joined, '"]', ""))
 
 
 def _text_values(column) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,10 @@ class NodeIds:
         return self._dense if self._map is None else self._map.size
 
     @property
+    def is_text(self) -> bool:
+        return self.kind in ("text", "tuple")
+
+    @property
     def is_dense(self) -> bool:
         return self._map is None
 
@@ -46,17 +51,18 @@ class NodeIds:
             if self._goes_on(values):
                 self._dense += len(values)
                 return np.arange(self._dense - len(values), self._dense)
-            self._map = _core.IdMap(self.kind, self._scratch.folder or "")
+            self._map = _core.IdMap(self.kind, os.fsencode(self._scratch.folder or ""))
             for begin in range(0, self._dense, 1 << 16):
                 numbers = np.arange(begin, min(begin + (1 << 16), self._dense))
                 self._map.add(numbers.astype(self.kind))
-        return self._map.add(values)
+        positions, _ = self._map.add(values)
+        return positions
 
     def find(self, keys: Keys) -> np.ndarray:
         """int64 [n]: positions, UNKNOWN or NULL."""
         if self._map is None:
             values = keys.values
-            if self.kind == "text":
+            if self.is_text:
                 found = np.full(len(values[1]) - 1, UNKNOWN)
             else:
                 found = np.where((values >= 0) & (values < self._dense), values.astype(np.int64), UNKNOWN)
@@ -69,11 +75,11 @@ class NodeIds:
         return found
 
     def arrays(self) -> dict[str, np.ndarray] | None:
-        """What a store keeps; None where the id of every node is its position."""
+        """What a store keeps; None where the id of every node is its position. Nothing is added after that."""
         return None if self._map is None else self._map.arrays()
 
     def _goes_on(self, values) -> bool:
-        if self.kind == "text":
+        if self.is_text:
             return False
         return bool(np.array_equal(values, np.arange(self._dense, self._dense + len(values), dtype=values.dtype)))
 
@@ -117,8 +123,8 @@ class IdReader:
         if self._table.duplicates == "error":
             places = "; ".join(self._rows.place(row) for row in self._repeats)
             raise ValueError(
-                f"{self._what}: {self._num_repeats:,} rows have ids of rows before them: {places}. duplicates='first' or "
-                "'last' keeps one row of each id"
+                f"{self._what}: {self._num_repeats:,} rows have ids of rows before them: {places}. "
+                "duplicates='first' or 'last' keeps one row of each id"
             )
         stay = self._first_row.array()
         if self._row_positions is not None:

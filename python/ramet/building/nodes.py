@@ -91,7 +91,9 @@ class Nodes:
         found = self.ids.find(as_keys(self.ids.kind, [array]))
         if len(found) and found.min() < 0:
             unknown = np.flatnonzero(found < 0)
-            raise KeyError(f"{what}: {array[int(unknown[0])].as_py()!r} is no id of {self.type!r}; {len(unknown):,} are unknown")
+            raise KeyError(
+                f"{what}: {array[int(unknown[0])].as_py()!r} is no id of {self.type!r}; {len(unknown):,} are unknown"
+            )
         return found
 
     def _chunks(self) -> Iterator[tuple[int, list[np.ndarray]]]:

@@ -113,7 +113,9 @@ def _step(table: NodeTable | EdgeTable, memory: int | None, dtype, speeds: _Spee
         return Step(f"nodes {name}", count, count * width + ids, ids, seconds)
     directions = 1 + (table.undirected or table.reverse is not None)
     own = directions * count * (16 + width) + 16 * count  # indices, edge ids, values; and indptr of as many nodes
-    temporary = count * (17 + width) + directions * count * (24 + width)  # ends, values; then partitions, and values sorted
+    temporary = count * (17 + width) + directions * count * (
+        24 + width
+    )  # ends, values; then partitions, and values sorted
     named = int(2 * count * (key_bytes + KEY_BYTES))  # where no table has the nodes
     sorts = directions + (table.duplicates != "keep")
     return Step(f"edges {name}", count, own, temporary + named, seconds + sorts * count / speeds.sort)

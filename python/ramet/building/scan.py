@@ -38,7 +38,7 @@ def scan(rows, readers: Iterable[Reader], report: Report | None = None) -> int:
     return count
 
 
-def chunks(rows, columns: Sequence[Column], types=None) -> Iterator[tuple[int, list[Any]]]:
+def chunks(rows, columns: Sequence[Column]) -> Iterator[tuple[int, list[Any]]]:
     """(number of the first row, an array for each column): chunks whose size depends on the columns alone, so that a
     sum over chunks is the same whatever memory there is."""
     import pyarrow as pa
@@ -46,7 +46,7 @@ def chunks(rows, columns: Sequence[Column], types=None) -> Iterator[tuple[int, l
     size = max(1, min(MAX_ROWS, MAX_VALUES // sum(_width(rows.type_of(column)) for column in columns)))
     held: list[Any] = []
     first = have = 0
-    for _, batch in rows.batches(columns, MAX_BYTES, types=types):
+    for _, batch in rows.batches(columns, MAX_BYTES):
         begin = 0
         while batch.num_rows - begin >= size - have:
             held.append(batch.slice(begin, size - have))

@@ -98,7 +98,8 @@ def is_by_time(split) -> bool:
 def check_split(split, what: str) -> None:
     if not (split is None or isinstance(split, (str, int, Mapping)) or is_by_time(split)):
         raise TypeError(
-            f"{what}: split is {shortened(split)}, expected a column, a dict of shares or of ids, or (column, t_val, t_test)"
+            f"{what}: split is {shortened(split)}, expected a column, a dict of shares or of ids, or "
+            "(column, t_val, t_test)"
         )
 
 

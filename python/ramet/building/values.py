@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ramet.building.keys import as_keys
+from ramet.building.keys import Keys, as_keys
 from ramet.building.node_ids import NodeIds
 from ramet.building.scratch import Scratch
 from ramet.dtypes import bfloat16, convert
@@ -28,7 +29,7 @@ class Values:
     def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], place, null=None):
         self.what, self.columns, self.dtype, self.shape = what, tuple(columns), np.dtype(dtype), shape
         self.num_nulls = 0
-        self._place, self._null = place, null
+        self.place, self._null = place, null
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         """Of a pass over all rows before they are asked for."""
@@ -68,7 +69,7 @@ class Values:
 
     def _refuse_null(self, first: int, column: Column, array) -> None:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise ValueError(f"{self._place(row)}: column {column!r} is null, and {self.what} of {self.dtype} has no null")
+        raise ValueError(f"{self.place(row)}: column {column!r} is null, and {self.what} of {self.dtype} has no null")
 
     def _as_dtype(self, rows: np.ndarray, first: int) -> np.ndarray:
         if rows.dtype == self.dtype:
@@ -87,24 +88,28 @@ class Categories(Values):
     def __init__(self, what: str, column: Column, place, scratch: Scratch, null=None):
         super().__init__(what, (column,), np.int64, (), place, null)
         self._codes = NodeIds("text", scratch)
+        self._texts: list[str] | None = None  # all of them, when they have been asked for
 
     def _numbers(self, first: int, column: Column, array) -> np.ndarray:
         keys = as_keys("text", [array])
         if keys.is_null is None:
-            return self._codes.add(keys.values)
+            return self._codes_of(keys)
         if self._null is None:
             self._refuse_null(first, column, array)
         self.num_nulls += int(np.count_nonzero(keys.is_null))
         codes = np.full(len(array), self._null)
-        codes[~keys.is_null] = self._codes.add(as_keys("text", [array.drop_null()]).values)
+        codes[~keys.is_null] = self._codes_of(as_keys("text", [array.drop_null()]))
         return codes
 
+    def _codes_of(self, keys: Keys) -> np.ndarray:
+        return self._codes.add(keys.values) if self._texts is None else self._codes.find(keys)
+
     def about(self) -> dict:
-        arrays = self._codes.arrays()
-        if arrays is None:
-            return {"categories": []}
-        text, offset = arrays["text"].tobytes(), arrays["offset"].tolist()
-        return {"categories": [text[a:b].decode() for a, b in zip(offset, offset[1:], strict=False)]}
+        if self._texts is None:
+            arrays = self._codes.arrays() or {"text": np.empty(0, np.uint8), "offset": np.zeros(1, np.int64)}
+            text = arrays["text"].tobytes()
+            self._texts = [text[a:b].decode() for a, b in pairwise(arrays["offset"].tolist())]
+        return {"categories": self._texts}
 
 
 class Mixed(Values):
@@ -129,7 +134,7 @@ class Normalized(Values):
     """Values with mean 0 and deviation 1 by column, by what a pass over all rows has found."""
 
     def __init__(self, values: Values):
-        super().__init__(values.what, values.columns, values.dtype, values.shape, values._place)
+        super().__init__(values.what, values.columns, values.dtype, values.shape, values.place)
         self._values = values
         self._sum, self._squares = np.zeros(values.shape), np.zeros(values.shape)
         self._count = np.zeros(values.shape)
@@ -195,9 +200,12 @@ class Times(Values):
                 pass
         if len(texts) > 1:  # some with a zone and some without, or one that is no time
             return pa.chunked_array(
-                [self._parsed(first + row, column, texts.slice(row, 1)).cast(pa.timestamp("us")) for row in range(len(texts))]
+                [
+                    self._parsed(first + row, column, texts.slice(row, 1)).cast(pa.timestamp("us"))
+                    for row in range(len(texts))
+                ]
             ).combine_chunks()
-        raise ValueError(f"{self._place(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
+        raise ValueError(f"{self.place(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
 
     def about(self) -> dict:
         return {} if self.unit is None else {"unit": self.unit}

@@ -13,8 +13,8 @@ from ramet.arrays import INT32_MAX, as_count
 from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
 from ramet.graph import open as open_store
-from ramet.storage.contents import write
 from ramet.inputs.tables import EdgeTable, NodeTable
+from ramet.storage.contents import write
 from ramet.stores import readers
 from ramet.stores.build_tables import build_tables, described, refuse_options
 from ramet.stores.convert import edge_list_contents

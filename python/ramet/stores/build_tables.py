@@ -1,4 +1,4 @@
-"""Stores from tables: what ramet.build() does with NodeTables and EdgeTables, a ramet.toml, a known layout, an object."""
+"""Stores from tables: ramet.build() of NodeTables and EdgeTables, a ramet.toml, a known layout or an object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ramet import _core
 from ramet._support.arguments import as_flag, as_int, shortened
 from ramet.building.contents import Building
 from ramet.building.plan import LEAST_MEMORY, Plan, make_plan
-from ramet.inputs import layouts, objects, toml
+from ramet.inputs import objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -50,7 +50,7 @@ def described(source, nodes, edges, undirected) -> Description | None:
         description = source
     elif isinstance(source, (str, bytes, os.PathLike)):
         name = os.fsdecode(source)
-        description = toml.read(name) if name.endswith(".toml") else layouts.describe(name)
+        description = toml.read(name) if name.endswith(".toml") else None
     else:
         description = objects.describe(source)
     if description is None or undirected is None:
@@ -62,7 +62,9 @@ def described(source, nodes, edges, undirected) -> Description | None:
 def refuse_options(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own split=")
+            raise ValueError(
+                f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own split="
+            )
 
 
 def as_memory(value) -> int | None:
@@ -72,7 +74,9 @@ def as_memory(value) -> int | None:
     if isinstance(value, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
         if match is None:
-            raise ValueError(f"memory is {shortened(value)}, expected a number of bytes such as 2000000000, 512M or 1.5G")
+            raise ValueError(
+                f"memory is {shortened(value)}, expected a number of bytes such as 2000000000, 512M or 1.5G"
+            )
         value = int(float(match[1]) * UNITS[match[2].upper()])
     return as_int(value, "memory", LEAST_MEMORY)
 

@@ -13,9 +13,9 @@ import numpy as np
 from ramet import _core
 from ramet._support.arguments import EdgeTypeName, as_folder, as_name, edge_folder
 from ramet.arrays import as_count, as_rows, as_table
+from ramet.building.parallel_edges import require_equal_rows
 from ramet.dtypes import Quantized
 from ramet.storage.contents import EDGE, NODE, Contents, Csc
-from ramet.building.parallel_edges import require_equal_rows
 
 SOURCE = "source"  # of sort_by, where no table is called so
 

@@ -45,6 +45,10 @@ class SideBySide:
     def place(self, row: int) -> str:
         return self._tables[0].place(row)
 
+    def is_text(self, column: Column) -> bool:
+        table, own = self._owner(column)
+        return table.is_text(own)
+
     def is_integer(self, column: Column) -> bool:
         return self.integer_type(column) is not None
 

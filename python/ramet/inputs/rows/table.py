@@ -103,6 +103,10 @@ class Rows:
                 return f"{part.name}, row {row - start}"
         raise IndexError(f"{self.what}: row {row} of {self.num_rows}")
 
+    def is_text(self, column: Column) -> bool:
+        """Whether the column comes from text files, which do not say what their values are."""
+        return any(getattr(part, "has_no_types", False) for part in self._parts)
+
     def is_integer(self, column: Column) -> bool:
         """Whether every value of a column is an integer: by type, or, of text, as one is written: "-7" is, "007", "+1"
         and " 7" are not. Null values are left aside. Reads the column if it is of text."""

@@ -22,6 +22,8 @@ READER_LIMIT = 1 << 30  # of a block
 
 
 class TextPart:
+    has_no_types = True
+
     def __init__(self, file: File, header: bool, what: str):
         self.name, self.bytes, self.num_rows = file.name, file.size, None
         self._file, self._header, self._what = file, header, what
