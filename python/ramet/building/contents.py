@@ -12,18 +12,19 @@ from ramet._support.progress import byte_progress
 from ramet.building.csc import CscBuilder, require_equal
 from ramet.building.edges import MISSING, Edges
 from ramet.building.nodes import Nodes
+from ramet.building.order import ORDERS, Order, make_orders, renumber
 from ramet.building.scratch import Scratch
-from ramet.inputs.tables import Description
+from ramet.inputs.tables import Description, check_word
 from ramet.storage.contents import Contents, Csc
 from ramet.storage.recode import dtypes_by_table
+from ramet.storage.streamed import StreamedRows
 
 SOURCE = "source"  # sort_by, where no table has this name
 
 
 class Building:
-    """A build from tables. memory: bytes that it may add to the process, page cache aside; None: no bound.
-
-    scratch: keep it until the contents are written."""
+    """A build from tables. memory: bytes that it may add to the process, page cache aside; None: no bound. folder: for
+    temporary files, where there is one."""
 
     def __init__(
         self,
@@ -33,24 +34,34 @@ class Building:
         memory: int | None = None,
         missing: str = "error",
         dtype: Any = "float32",
+        order: str = "given",
         sort_by: str | None = None,
         progress: bool = False,
     ):
-        if missing not in MISSING:
-            raise ValueError(f"missing is {missing!r}, not one of {', '.join(map(repr, MISSING))}")
+        check_word(missing, MISSING, "missing")
+        check_word(order, ORDERS, "order")
         self._description, self._missing, self._dtype, self._progress = description, missing, dtype, progress
-        # Tables that saving the contents quantizes.
-        self.recoded = {table: of for table, of in dtypes_by_table(dtype).items() if of == "int8"}
+        # Tables of nodes that are quantized when they are written.
+        self._recoded = {table: of for table, of in dtypes_by_table(dtype).items() if of == "int8"}
         self._sort_by = None if sort_by is None else as_name(sort_by, "sort_by")
         self._scratch = Scratch(None if memory is None else folder)
         self._csc = CscBuilder(self._scratch, memory)
         self._nodes: dict[str, Nodes] = {}
         self._contents = Contents()
         self._about: dict[str, dict] = {}
+        self._order, self._orders = order, dict[str, Order]()
         self._is_sorted = False
-        self.notes = list(description.notes)
+        self._notes = list(description.notes)
 
-    def contents(self) -> Contents:
+    def save(self, path, *, scale: str, out_edges: bool, progress: bool) -> list[str]:
+        """Writes the store. Returns sentences on what was left out or added."""
+        contents = self._read()
+        if out_edges:
+            contents.add_out_edges()
+        contents.save(path, dtype=self._recoded or None, scale=scale, progress=progress)
+        return [*self._notes, *(note for nodes in self._nodes.values() for note in nodes.notes())]
+
+    def _read(self) -> Contents:
         for table in self._description.nodes:
             with byte_progress(self._progress, f"nodes {table.type}", unit="row") as report:
                 self._nodes[table.type] = Nodes.read(table, self._scratch, self._dtype, report)
@@ -58,9 +69,13 @@ class Building:
         for of_type in self._description.edges:
             with byte_progress(self._progress, f"edges {' '.join(of_type.type)}", unit="row") as report:
                 edges.append(Edges.read(of_type, self._nodes, self._scratch, self._missing, self._dtype, report))
+        for of_edges in edges:
+            self._csc.merge_parallel(of_edges, *self._counts(of_edges))
+        self._orders = make_orders(self._order, self._nodes, edges)
         for nodes in self._nodes.values():
             self._add_nodes(nodes)
         for of_edges in edges:
+            renumber(of_edges, self._orders, self._scratch)
             self._add_edges(of_edges)
         if self._sort_by is not None and not self._is_sorted:
             raise KeyError(
@@ -74,24 +89,37 @@ class Building:
         contents, name = self._contents, nodes.type
         nodes.check_added()
         if nodes.num_added and nodes.table is not None:
-            self.notes.append(f"{nodes.num_added:,} nodes of type {name!r} were added, which only edges name")
+            self._notes.append(f"{nodes.num_added:,} nodes of type {name!r} were added, which only edges name")
         contents.add_node_type(name, len(nodes.ids))
+        order = self._orders.get(name)
         for table, rows in nodes.streamed().items():
-            what = f"NodeTable({name!r}): table {table!r}"
-            if self.recoded.get(table) == "int8":
-                contents.add_node_table(name, table, nodes.column(table, self._scratch), what)
-            else:
-                contents.add_streamed_table(name, table, rows, what)
+            self._add_node_table(nodes, table, rows, order)
         for split, positions in nodes.splits.items():
+            positions = positions if order is None else np.sort(order.new[positions])
             contents.add_split(split, name, positions, f"NodeTable({name!r}): split {split!r}")
         ids = nodes.ids.arrays()
+        if order is not None:
+            ids = order.ids(ids)
         if ids is not None:
             contents.add_ids(name, ids)
         self._about |= {f"node/{as_folder(name, 'a type')}/{table}": about for table, about in nodes.about().items()}
 
+    def _add_node_table(self, nodes: Nodes, table: str, rows: StreamedRows, order: Order | None) -> None:
+        what = f"NodeTable({nodes.type!r}): table {table!r}"
+        if self._recoded.get(table) == "int8":
+            array = nodes.column(table, self._scratch)
+            self._contents.add_node_table(nodes.type, table, array if order is None else array[order.old], what)
+        elif order is not None:
+            self._contents.add_streamed_table(nodes.type, table, order.rows(nodes.column(table, self._scratch)), what)
+        else:
+            self._contents.add_streamed_table(nodes.type, table, rows, what)
+
+    def _counts(self, edges: Edges) -> tuple[int, int]:
+        """Nodes at the source and at the destination."""
+        return len(self._nodes[edges.type[0]].ids), len(self._nodes[edges.type[2]].ids)
+
     def _add_edges(self, edges: Edges) -> None:
-        src, dst = (len(self._nodes[node_type].ids) for node_type in (edges.type[0], edges.type[2]))
-        self._csc.merge_parallel(edges, src, dst)
+        src, dst = self._counts(edges)
         ends, table = (edges.src, edges.dst), edges.table
         csc = self._csc.csc(ends, src, dst, table.undirected)
         if table.undirected and table.duplicates == "keep":
@@ -105,7 +133,7 @@ class Building:
             self._add_type(reverse, self._csc.csc(ends[::-1], dst, src), edges)
             self._contents.add_reverse(edges.type, reverse)
         self._about |= {f"{edge_folder(edges.type)}/{name}": about for name, about in edges.about().items()}
-        self.notes += edges.notes
+        self._notes += edges.notes
 
     def _add_type(self, edge_type, csc: Csc, edges: Edges) -> None:
         csc = self._sorted(edge_type, csc, edges)
@@ -124,6 +152,7 @@ class Building:
             result = self._csc.sorted(csc, lambda begin, end: keys[begin:end])
         elif name in sources.values:
             keys, by = _keys(sources.column(name, self._scratch), name), f"node/{as_folder(edge_type[0], 'a type')}"
+            keys = keys[self._orders[edge_type[0]].old] if self._orders else keys
             result = self._csc.sorted(csc, lambda begin, end: keys[csc.indices[begin:end]])
         elif name == SOURCE:
             by, result = None, self._csc.sorted(csc, lambda begin, end: csc.indices[begin:end].astype(np.int64))

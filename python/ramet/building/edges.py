@@ -193,10 +193,10 @@ def _add_unknown(ids: NodeIds, positions: np.ndarray, keys: Keys) -> None:
         is_new &= ~keys.is_foreign
     new = np.flatnonzero(is_new)
     if len(new):
-        positions[new] = ids.add(_taken(keys.values, new))
+        positions[new] = ids.add(taken(keys.values, new))
 
 
-def _taken(values, rows: np.ndarray):
+def taken(values, rows: np.ndarray):
     """Some of the values of Keys."""
     if isinstance(values, np.ndarray):
         return values[rows]
@@ -215,7 +215,7 @@ def _interleaved(keys: Sequence[Keys]) -> Keys:
     else:
         count = len(some[1]) - 1
         joined = np.concatenate([some[0], others[0]]), np.concatenate([some[1], others[1][1:] + some[1][-1]])
-        values = _taken(joined, np.arange(2 * count).reshape(2, count).T.reshape(-1))
+        values = taken(joined, np.arange(2 * count).reshape(2, count).T.reshape(-1))
     if all(of.is_foreign is None for of in keys):
         return Keys(values, None, None)
     foreign = [np.zeros(len(some), bool) if of.is_foreign is None else of.is_foreign for of in keys]

@@ -83,6 +83,13 @@ class Nodes:
         """By table: what a store keeps of how its rows came about."""
         return {name: about for name, values in self.values.items() if (about := values.about())}
 
+    def notes(self) -> list[str]:
+        """Of what was written."""
+        nulls = {name: values.num_nulls for name, values in self.values.items() if values.num_nulls}
+        return [
+            f"{count:,} rows of node type {self.type!r} have null in table {name!r}" for name, count in nulls.items()
+        ]
+
     def find(self, ids, what: str) -> np.ndarray:
         """The positions of ids, a list or an array. KeyError names the first that is unknown."""
         import pyarrow as pa
@@ -100,6 +107,8 @@ class Nodes:
         columns = list(dict.fromkeys(column for values in self.values.values() for column in values.columns))
         place = {column: number for number, column in enumerate(columns)}
         position = 0
+        for values in self.values.values():
+            values.num_nulls = 0  # of the pass before
         for first, arrays in chunks(self._rows, columns):
             tables = [v.rows(first, [arrays[place[column]] for column in v.columns]) for v in self.values.values()]
             if self._kept is not None:

@@ -54,7 +54,7 @@ class NodeTable:
     def __post_init__(self) -> None:
         as_name(self.type, "NodeTable's type")
         _check_common(self, f"NodeTable({self.type!r})")
-        _check_word(self.duplicates, NODE_DUPLICATES, f"NodeTable({self.type!r}): duplicates")
+        check_word(self.duplicates, NODE_DUPLICATES, f"NodeTable({self.type!r}): duplicates")
         if (self.rows is None) != (self.num_nodes is not None):
             raise ValueError(f"NodeTable({self.type!r}) needs either rows or num_nodes")
 
@@ -99,7 +99,7 @@ class EdgeTable:
     def __post_init__(self) -> None:
         edge_folder(self.type)
         _check_common(self, f"EdgeTable({self.type!r})")
-        _check_word(self.duplicates, EDGE_DUPLICATES, f"EdgeTable({self.type!r}): duplicates")
+        check_word(self.duplicates, EDGE_DUPLICATES, f"EdgeTable({self.type!r}): duplicates")
         as_flag(self.self_loops, f"EdgeTable({self.type!r}): self_loops")
         if as_flag(self.undirected, f"EdgeTable({self.type!r}): undirected") and self.type[0] != self.type[2]:
             raise ValueError(f"EdgeTable({self.type!r}): undirected=True needs the same node type at both ends")
@@ -164,6 +164,6 @@ def _check_common(table: NodeTable | EdgeTable, what: str) -> None:
 _COLUMN_FIELDS = ("id", "source", "destination", "label", "time", "weight")
 
 
-def _check_word(value, words: Sequence[str], what: str) -> None:
+def check_word(value, words: Sequence[str], what: str) -> None:
     if value not in words:
         raise ValueError(f"{what} is {value!r}, not one of {', '.join(map(repr, words))}")

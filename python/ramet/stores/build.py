@@ -30,6 +30,7 @@ def build(
     edges: Sequence[EdgeTable] | None = None,
     memory: str | int | None = None,
     missing: str = "error",
+    order: str = "given",
     undirected: bool | None = None,
     dtype="float32",
     scale: str = "row",
@@ -53,6 +54,8 @@ def build(
           does not fit is in files beside `path` meanwhile. None: no bound.
       missing: what becomes of edges that name nodes without a row: "error"; "add" adds the nodes; "drop" leaves such
           edges out.
+      order: of the nodes: "given", as their rows; "degree", those of many edges first; "locality", neighbors close to
+          each other, by the reverse Cuthill-McKee order. The ids of nodes stay theirs: graph.ids().
       undirected: adds the reverse of every edge and drops repeats. None: the convention of the files (Planetoid: True;
           .npz: False; of an EdgeTable its own `undirected`).
       dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or numpy's or torch's dtype; or a dict
@@ -81,11 +84,11 @@ def build(
         own = {"train_per_class": train_per_class, "val_per_class": val_per_class, "val_edges": val_edges}
         own |= {"test_edges": test_edges, "seed": seed or None, "normalize": normalize or None}
         refuse_options(own)
-        options: dict = {"memory": memory, "missing": missing, "dtype": dtype, "sort_by": sort_by}
+        options: dict = {"memory": memory, "missing": missing, "order": order, "dtype": dtype, "sort_by": sort_by}
         build_tables(path, description, scale=scale, out_edges=out_edges, progress=progress, **options)
         return open_store(path)
-    if memory is not None or missing != "error":
-        raise ValueError(f"memory= and missing= are for tables, and {source} is none")
+    if memory is not None or missing != "error" or order != "given":
+        raise ValueError(f"memory=, missing= and order= are for tables, and {source} is none")
     dtype = feature_dtype(dtype)
     check_scale(scale)
     normalize, out_edges = as_flag(normalize, "normalize"), as_flag(out_edges, "out_edges")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from ramet.building.plan import LEAST_MEMORY, Plan, make_plan
 from ramet.inputs import objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
+_log = logging.getLogger("ramet")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -26,11 +28,10 @@ def build_tables(
     _core.check_target(os.fsencode(path))
     os.makedirs(beside, exist_ok=True)
     building = Building(description, beside, memory=bound, progress=progress, **options)
-    contents = building.contents()
-    if as_flag(out_edges, "out_edges"):
-        contents.add_out_edges()
-    contents.save(path, dtype=building.recoded or None, scale=scale, progress=progress)
-    return building.notes
+    notes = building.save(path, scale=scale, out_edges=as_flag(out_edges, "out_edges"), progress=progress)
+    for note in notes:
+        _log.info("%s: %s", path, note)
+    return notes
 
 
 def plan(path, source=None, *, nodes=None, edges=None, memory=None, undirected=None, **options) -> Plan:
