@@ -92,6 +92,7 @@ def _as_text(column):
 
 def _as_json(columns: Sequence[Any]):
     """The JSON array of each row's texts."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     quoted = []
@@ -103,8 +104,9 @@ def _as_json(columns: Sequence[Any]):
         else:
             text = pc.replace_substring(pc.replace_substring(text, "\\", "\\\\"), '"', '\\"')
         quoted.append(text)
-    joined = pc.binary_join_element_wise(*quoted, '","')
-    return _as_text(pc.binary_join_element_wise('["', joined, '"]', ""))
+    between, first, last, nothing = (pa.scalar(text, pa.large_string()) for text in ('","', '["', '"]', ""))
+    joined = pc.binary_join_element_wise(*quoted, between)
+    return pc.binary_join_element_wise(first, joined, last, nothing)
 
 
 def _text_values(column) -> tuple[np.ndarray, np.ndarray]:

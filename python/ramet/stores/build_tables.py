@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -10,12 +9,12 @@ from dataclasses import replace
 
 from ramet import _core
 from ramet._support.arguments import as_flag, as_int, shortened
+from ramet._support.log import log
 from ramet.building.contents import Building
 from ramet.building.plan import LEAST_MEMORY, Plan, make_plan
 from ramet.inputs import objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
-_log = logging.getLogger("ramet")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -30,7 +29,7 @@ def build_tables(
     building = Building(description, beside, memory=bound, progress=progress, **options)
     notes = building.save(path, scale=scale, out_edges=as_flag(out_edges, "out_edges"), progress=progress)
     for note in notes:
-        _log.info("%s: %s", path, note)
+        log.info("%s: %s", path, note)
     return notes
 
 

@@ -1,0 +1,183 @@
+"""What ramet.build() does with ids, ends and values that are not plain: docs/build.md has the rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from test_build_tables import edge_ids, edges_of
+
+import ramet
+
+LIKES = ("a", "likes", "b")
+
+
+def build(tmp_path, nodes=(), edges=(), **options) -> ramet.Graph:
+    return ramet.build(tmp_path / "store", nodes=list(nodes), edges=list(edges), **options)
+
+
+def likes(source, destination, **options) -> ramet.EdgeTable:
+    rows = pa.table({"source": pa.array(source), "destination": pa.array(destination)} | options.pop("more", {}))
+    return ramet.EdgeTable(LIKES, rows, **options)
+
+
+def of_type(name: str, ids, **options) -> ramet.NodeTable:
+    return ramet.NodeTable(name, pa.table({"id": pa.array(ids)} | options.pop("more", {})), id="id", **options)
+
+
+def test_nodes_that_edges_name_are_numbered_edge_by_edge(tmp_path):
+    edges = ramet.EdgeTable(("n", "to", "n"), {"source": np.array([9, 5, 9]), "destination": np.array([5, 7, 2])})
+    graph = build(tmp_path, edges=[edges])
+    assert edges_of(graph, ("n", "to", "n")) == {0: (0, 1), 1: (1, 2), 2: (0, 3)}
+    assert graph.ids("n").of([0, 1, 2, 3]).tolist() == [9, 5, 7, 2]
+
+
+def test_ids_are_what_the_file_says(tmp_path):
+    ids = ["007", "7", "NA", "\u00e9", "e\u0301", "x" * 100_000]  # the letter composed, and of two characters
+    graph = build(tmp_path, [of_type("a", ids), of_type("b", [2**53 + 1, -5])], [likes(ids, [-5] * 6)])
+    assert graph.num_nodes("a") == 6
+    assert graph.ids("a").find(ids[::-1]).tolist() == [5, 4, 3, 2, 1, 0]
+    assert graph.ids("b").of([0]).tolist() == [2**53 + 1]
+    with pytest.raises(KeyError, match="'8'"):
+        graph.ids("a").find(["7", "8", "9"])
+
+
+def test_the_same_key_as_text_and_as_integer(tmp_path):
+    graph = build(tmp_path, [of_type("a", [10, 20]), of_type("b", ["1", "2"])], [likes(["20", "10"], [2, 1])])
+    assert edges_of(graph, LIKES) == {0: (1, 1), 1: (0, 0)}
+    with pytest.raises(ValueError, match=r"1 edges .* '010' \(.*row 1\)"):
+        build(tmp_path, [of_type("a", [10, 20]), of_type("b", ["1"])], [likes(["20", "010"], [1, 1])])
+
+
+def test_keys_of_several_columns(tmp_path):
+    names = {"x": ["a", "ab", 'q"\\'], "y": ["bc", "c", "\n"]}
+    nodes = ramet.NodeTable("a", pa.table(names), id=["x", "y"])
+    pairs = pa.table({"x": ["ab", 'q"\\', "a"], "y": ["c", "\n", "bc"], "to": [1, 2, 3]})
+    edges = ramet.EdgeTable(LIKES, pairs, source=["x", "y"], destination="to")
+    graph = build(tmp_path, [nodes], [edges])
+    assert edges_of(graph, LIKES) == {0: (1, 0), 1: (2, 1), 2: (0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("missing", "num_a", "expected"),
+    [("drop", 2, {0: (0, 0), 3: (1, 0)}), ("add", 4, {0: (0, 0), 1: (2, 0), 2: (3, 1), 3: (1, 0)})],
+)
+def test_edges_that_name_unknown_nodes(tmp_path, missing, num_a, expected):
+    nodes = of_type("a", ["p", "q"], label="y", features="f", more={"y": [3, 4], "f": [1.5, 2.5]})
+    edges = likes(["p", "r", "s", "q"], [0, 0, 1, 0], weight="w", more={"w": [0.5, 1.5, 2.5, 3.5]})
+    with pytest.raises(ValueError, match=r"2 edges .* 'r' \(.*row 1\); 's'"):
+        build(tmp_path, [nodes], [edges])
+    graph = build(tmp_path, [nodes], [edges], missing=missing)
+    assert graph.num_nodes("a") == num_a
+    assert edges_of(graph, LIKES) == expected
+    assert graph.table("label", "a").numpy().tolist() == [3, 4, -1, -1][:num_a]
+    assert graph.table("feat", "a").numpy().ravel().tolist() == [1.5, 2.5, 0, 0][:num_a]
+    assert graph.table("weight", LIKES).numpy().tolist() == [0.5 + i for i in edge_ids(graph, LIKES)]
+
+
+def test_null_keys_of_a_data_base_are_no_edges(tmp_path):
+    rows = pa.table({"id": [1, 2, 3], "boss": [None, 1, 1]})
+    nodes = ramet.NodeTable("a", rows, id="id")
+    graph = build(tmp_path, [nodes], [ramet.EdgeTable(("a", "works for", "a"), rows, source="id", destination="boss")])
+    assert edges_of(graph, ("a", "works for", "a")) == {1: (1, 0), 2: (2, 0)}
+    with pytest.raises(ValueError, match=r"row 1: an end .* null"):
+        build(tmp_path, [nodes, of_type("b", [1])], [likes([1, None], [1, 1])])
+
+
+def test_rows_with_the_same_id(tmp_path):
+    def nodes(duplicates):
+        more = {"f": [1.0, 2.0, 3.0, 4.0]}
+        return of_type("a", ["x", "y", "x", "z"], features={"f": "f"}, more=more, duplicates=duplicates)
+
+    with pytest.raises(ValueError, match=r"1 rows .*row 2.* duplicates='first'"):
+        build(tmp_path, [nodes("error")], [likes(["x"], [0])])
+    for duplicates, values, position in (("first", [1, 2, 4], 0), ("last", [2, 3, 4], 1)):
+        graph = build(tmp_path, [nodes(duplicates)], [likes(["x"], [0])])
+        assert graph.table("f", "a").numpy().tolist() == values
+        assert edges_of(graph, LIKES) == {0: (position, 0)}
+
+
+@pytest.mark.parametrize("memory", [None, "128M"])
+@pytest.mark.parametrize("order", ["given", "degree", "locality"])
+def test_parallel_edges_loops_and_orders(tmp_path, memory, order):
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, 12, (2, 300))
+    weight = rng.integers(0, 100, 300)
+    rows = {"source": ends[0], "destination": ends[1], "w": weight, "t": rng.integers(0, 9, 300)}
+    table = ramet.EdgeTable(
+        ("n", "to", "n"), rows, weight="w", time="t", duplicates="sum", self_loops=False, undirected=True
+    )
+    users = ramet.NodeTable("n", {"f": np.arange(12.0)}, features={"f": "f"}, split={"train": [3, 1]})
+    graph = build(tmp_path, [users], [table], memory=memory, order=order, sort_by="time")
+    number = graph.ids("n").of(np.arange(12))
+    first, total = {}, {}
+    for row, (u, v) in enumerate(ends.T.tolist()):
+        if u != v:
+            first.setdefault((min(u, v), max(u, v)), row)
+            total[min(u, v), max(u, v)] = total.get((min(u, v), max(u, v)), 0) + weight[row]
+    expected = {row: tuple(ends[:, row].tolist()) for row in first.values()}
+    expected |= {row + 300: ends_of[::-1] for row, ends_of in list(expected.items())}
+    found = edges_of(graph, ("n", "to", "n"))
+    assert {edge: (number[u], number[v]) for edge, (u, v) in found.items()} == expected
+    sums = [total[tuple(sorted(expected[edge]))] for edge in edge_ids(graph, ("n", "to", "n")).tolist()]
+    assert graph.table("weight", ("n", "to", "n")).numpy().tolist() == sums
+    assert graph.table("f", "n").numpy().tolist() == number.tolist()
+    assert sorted(number[graph.split("train", "n")].tolist()) == [1, 3]
+    assert graph._core.reverse_type(("n", "to", "n")) == ("n", "to", "n")
+
+
+def test_values_and_what_is_kept_of_them(tmp_path):
+    more = {
+        "when": pa.array([0, 1, 2], pa.timestamp("s", "Europe/Berlin")),
+        "kind": ["b", "a", "b"],
+        "f": [1.0, None, 3.0],
+        "m": pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.int64(), 2)),
+        "y": ["no", None, "yes"],
+    }
+    nodes = of_type("a", [5, 6, 7], time="when", label="y", features={"kind": "kind", "feat": ["f", "m"]}, more=more)
+    graph = build(tmp_path, [nodes])
+    assert graph.table("time", "a").numpy().tolist() == [0, 1, 2]
+    assert graph.table("kind", "a").numpy().tolist() == [0, 1, 0]
+    assert graph.table("label", "a").numpy().tolist() == [0, -1, 1]
+    np.testing.assert_array_equal(graph.table("feat", "a").numpy(), [[1, 1, 2], [np.nan, 3, 4], [3, 5, 6]])
+    with pytest.raises(ValueError, match=r"row 1: column 'n' is null"):
+        build(tmp_path, [of_type("a", [1, 2], features={"n": "n"}, more={"n": [1, None]})])
+
+
+def test_splits(tmp_path):
+    more = {"s": ["train", "valid", None, "test"], "t": [1, 5, 9, 12]}
+    for split, expected in (
+        ("s", {"train": [0], "val": [1], "test": [3]}),
+        (("t", 5, 10), {"train": [0], "val": [1, 2], "test": [3]}),
+        ({"train": ["k", "m"], "val": ["l"]}, {"train": [0, 2], "val": [1]}),
+    ):
+        graph = build(tmp_path, [of_type("a", ["k", "l", "m", "n"], split=split, more=more)])
+        assert {name: graph.split(name, "a").tolist() for name in graph.splits} == expected
+    graph = build(tmp_path, [ramet.NodeTable("a", num_nodes=100, split={"train": 0.8, "val": 0.1, "test": 0.1})])
+    assert [len(graph.split(name, "a")) for name in ("train", "val", "test")] == [80, 10, 10]
+    edges = likes([1, 2, 3, 4], [1, 2, 1, 2], split="s", more=more)
+    graph = build(tmp_path, edges=[edges])
+    assert graph.split("val", LIKES).tolist() == [1]
+
+
+def test_normalized_features(tmp_path):
+    x = np.random.default_rng(0).normal(5, 3, (1000, 4))
+    graph = build(tmp_path, [ramet.NodeTable("a", {"x": x}, features="x", normalize=True)])
+    feat = graph.table("feat", "a").numpy()
+    np.testing.assert_allclose(feat, (x - x.mean(0)) / x.std(0), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "error", "match"),
+    [
+        ([of_type("a", [1, None])], [], ValueError, r"row 1: the id of a node is null"),
+        ([of_type("a", [1.5])], [], TypeError, "ids are integers or text"),
+        ([of_type("a", [1], features="nothing")], [], KeyError, "no column 'nothing'"),
+        ([of_type("a", [1]), of_type("a", [2])], [], ValueError, "two tables|has 2 tables"),
+        ([of_type("a", [1], split={"train": 0.9, "val": 0.2})], [], ValueError, "add up to"),
+    ],
+)
+def test_errors_name_the_place(tmp_path, nodes, edges, error, match):
+    with pytest.raises(error, match=match):
+        build(tmp_path, nodes, edges)
+    assert not (tmp_path / "store").exists()
