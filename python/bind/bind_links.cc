@@ -23,21 +23,28 @@ namespace {
 
 // (graph, edge type, whether rows are those of sources, table of times)
 using PyPairRows = std::tuple<std::shared_ptr<const Graph>, int, bool, std::string>;
-// (number of nodes, sums of weights, times)
-using PyCandidates = std::tuple<int64_t, std::optional<AnyArray>, std::optional<AnyArray>>;
+// (number of nodes, sums of weights, times, past)
+using PyCandidates = std::
+    tuple<int64_t, std::optional<AnyArray>, std::optional<AnyArray>, std::optional<PyPairRows>>;
+
+PairRows pair_rows(const PyPairRows& edges) {
+  const auto& [graph, edge_type, by_source, times] = edges;
+  return {graph, edge_type, by_source, times};
+}
 
 std::vector<PairRows> pair_rows(const std::vector<PyPairRows>& edges) {
   std::vector<PairRows> rows;
-  for (const auto& [graph, edge_type, by_source, times] : edges)
-    rows.push_back({graph, edge_type, by_source, times});
+  for (const PyPairRows& of_type : edges)
+    rows.push_back(pair_rows(of_type));
   return rows;
 }
 
 Candidates candidates(const PyCandidates& given) {
-  const auto& [num_nodes, sums, created] = given;
+  const auto& [num_nodes, sums, created, past] = given;
   Candidates result{.num_nodes = num_nodes};
   if (sums) result.weight_sums = keep(*sums, false);
   if (created) result.created = keep(*created, false);
+  if (past) result.past = pair_rows(*past);
   return result;
 }
 
