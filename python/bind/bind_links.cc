@@ -85,7 +85,8 @@ void bind_inputs(nb::module_& m) {
           [](InputEdges* self, int src, int dst, int edge_type,
              const std::optional<AnyArray>& positions, const std::optional<Ids>& sources,
              const std::optional<Ids>& destinations, const std::optional<Ids>& times,
-             std::optional<LinkNegatives> negatives, std::vector<Exclusion> excluded) {
+             std::optional<LinkNegatives> negatives, std::vector<Exclusion> excluded,
+             int64_t excluded_below) {
             new (self) InputEdges{.src = src,
                                   .dst = dst,
                                   .edge_type = edge_type,
@@ -94,11 +95,13 @@ void bind_inputs(nb::module_& m) {
                                   .destinations = copy_of(destinations),
                                   .times = copy_of(times),
                                   .negatives = std::move(negatives),
-                                  .excluded = std::move(excluded)};
+                                  .excluded = std::move(excluded),
+                                  .excluded_below = excluded_below};
           },
           nb::kw_only(), nb::arg("src"), nb::arg("dst"), nb::arg("edge_type"),
           nb::arg("positions").none(), nb::arg("sources").none(), nb::arg("destinations").none(),
-          nb::arg("times").none(), nb::arg("negatives").none(), nb::arg("excluded"));
+          nb::arg("times").none(), nb::arg("negatives").none(), nb::arg("excluded"),
+          nb::arg("excluded_below"));
 }
 
 Pairs pairs_of(const Ids& sources,
@@ -114,6 +117,7 @@ Pairs pairs_of(const Ids& sources,
 
 void bind_links(nb::module_& m) {
   m.attr("MAX_NEGATIVES") = kMaxNegatives;
+  m.attr("ANY_DEGREE") = kAnyDegree;
   nb::enum_<LinkOrder>(m, "LinkOrder")
       .value("FIRST_OCCURRENCE", LinkOrder::kFirstOccurrence)
       .value("PYG", LinkOrder::kPyg);

@@ -140,7 +140,9 @@ class Negatives:
                 f"source is 'historical', but edges of {edge_type} have no times: the loader's `time` is {time!r}, "
                 "expected the name of a table of them"
             )
-        core, position, _, by_time = ordered_edges(graph, edge_type, Needs(not at_source, by_end=True, time=time))
+        core, position, _, by_time = ordered_edges(
+            graph, edge_type, Needs(outgoing=not at_source, by_end=True, time=time)
+        )
         return core, position, not at_source, by_time
 
     def _created(self, graph: Graph, node_type: str) -> np.ndarray | None:
