@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 namespace ramet {
 
 inline constexpr int kNoEdges = -1;
+inline constexpr int64_t kAnyDegree = std::numeric_limits<int64_t>::max();
 inline constexpr double kMaxNegatives = 1e6;  // of a pair
 
 // Which edges no hop draws for a pair: those of `edge_type` from its source to its destination, or
@@ -48,6 +50,9 @@ struct InputEdges {
   Array times = {};                       // int64[n], with SampleOptions::time
   std::optional<LinkNegatives> negatives = {};
   std::vector<Exclusion> excluded = {};
+  // Only for pairs of which an end has fewer in-edges than this: of `edge_type`, or else of the
+  // reverse that is excluded. An end that no such type leads to does not count.
+  int64_t excluded_below = kAnyDegree;
 };
 
 // How many pairs they are.

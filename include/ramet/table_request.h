@@ -3,6 +3,7 @@
 // A value, which keeps its rows alive.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -33,6 +34,11 @@ struct PulledTable {
   int rank = 0;                // which owner this process is
 };
 
+// The numbers `begin` to `end` of a row.
+struct Cells {
+  int64_t begin = 0, end = 0;
+};
+
 // A table of a node type is gathered at the seeds or at all its nodes. If an edge type is named,
 // its table is gathered at the edges of all blocks, farthest hop first; with Expand::kOnce the
 // seeds' hop first, as merged_positions() has them.
@@ -45,6 +51,8 @@ struct TableRequest {
   // sources are averaged over edges, straight from the table: Batch::means.
   bool fused = false;
   bool as_bfloat16 = false;  // rows of floats arrive as bfloat16, in host batches
+  // For a node table of host batches: zeros in the rows of seeds, the first of its rows.
+  std::vector<Cells> hidden = {};
   std::variant<GraphTable, ProvidedTable, PulledTable> rows = GraphTable();
 
   [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }

@@ -23,21 +23,28 @@ namespace {
 
 // (graph, edge type, whether rows are those of sources, table of times)
 using PyPairRows = std::tuple<std::shared_ptr<const Graph>, int, bool, std::string>;
-// (number of nodes, sums of weights, times)
-using PyCandidates = std::tuple<int64_t, std::optional<AnyArray>, std::optional<AnyArray>>;
+// (number of nodes, sums of weights, times, past)
+using PyCandidates = std::
+    tuple<int64_t, std::optional<AnyArray>, std::optional<AnyArray>, std::optional<PyPairRows>>;
+
+PairRows pair_rows(const PyPairRows& edges) {
+  const auto& [graph, edge_type, by_source, times] = edges;
+  return {graph, edge_type, by_source, times};
+}
 
 std::vector<PairRows> pair_rows(const std::vector<PyPairRows>& edges) {
   std::vector<PairRows> rows;
-  for (const auto& [graph, edge_type, by_source, times] : edges)
-    rows.push_back({graph, edge_type, by_source, times});
+  for (const PyPairRows& of_type : edges)
+    rows.push_back(pair_rows(of_type));
   return rows;
 }
 
 Candidates candidates(const PyCandidates& given) {
-  const auto& [num_nodes, sums, created] = given;
+  const auto& [num_nodes, sums, created, past] = given;
   Candidates result{.num_nodes = num_nodes};
   if (sums) result.weight_sums = keep(*sums, false);
   if (created) result.created = keep(*created, false);
+  if (past) result.past = pair_rows(*past);
   return result;
 }
 
@@ -78,7 +85,8 @@ void bind_inputs(nb::module_& m) {
           [](InputEdges* self, int src, int dst, int edge_type,
              const std::optional<AnyArray>& positions, const std::optional<Ids>& sources,
              const std::optional<Ids>& destinations, const std::optional<Ids>& times,
-             std::optional<LinkNegatives> negatives, std::vector<Exclusion> excluded) {
+             std::optional<LinkNegatives> negatives, std::vector<Exclusion> excluded,
+             int64_t excluded_below) {
             new (self) InputEdges{.src = src,
                                   .dst = dst,
                                   .edge_type = edge_type,
@@ -87,11 +95,13 @@ void bind_inputs(nb::module_& m) {
                                   .destinations = copy_of(destinations),
                                   .times = copy_of(times),
                                   .negatives = std::move(negatives),
-                                  .excluded = std::move(excluded)};
+                                  .excluded = std::move(excluded),
+                                  .excluded_below = excluded_below};
           },
           nb::kw_only(), nb::arg("src"), nb::arg("dst"), nb::arg("edge_type"),
           nb::arg("positions").none(), nb::arg("sources").none(), nb::arg("destinations").none(),
-          nb::arg("times").none(), nb::arg("negatives").none(), nb::arg("excluded"));
+          nb::arg("times").none(), nb::arg("negatives").none(), nb::arg("excluded"),
+          nb::arg("excluded_below"));
 }
 
 Pairs pairs_of(const Ids& sources,
@@ -107,6 +117,7 @@ Pairs pairs_of(const Ids& sources,
 
 void bind_links(nb::module_& m) {
   m.attr("MAX_NEGATIVES") = kMaxNegatives;
+  m.attr("ANY_DEGREE") = kAnyDegree;
   nb::enum_<LinkOrder>(m, "LinkOrder")
       .value("FIRST_OCCURRENCE", LinkOrder::kFirstOccurrence)
       .value("PYG", LinkOrder::kPyg);

@@ -215,7 +215,8 @@ void bind_loader(nb::module_& m) {
       .def(
           "__init__",
           [](TableRequest* self, std::string name, int node_type, bool at_seeds, int edge_type,
-             decltype(TableRequest::rows) rows, bool fused, bool as_bfloat16) {
+             decltype(TableRequest::rows) rows, bool fused, bool as_bfloat16,
+             const std::vector<std::pair<int64_t, int64_t>>& hidden) {
             new (self) TableRequest{.node_type = node_type,
                                     .name = std::move(name),
                                     .at_seeds = at_seeds,
@@ -223,10 +224,13 @@ void bind_loader(nb::module_& m) {
                                     .fused = fused,
                                     .as_bfloat16 = as_bfloat16,
                                     .rows = std::move(rows)};
+            for (const auto& [begin, end] : hidden)
+              self->hidden.push_back({begin, end});
           },
           nb::arg("name"), nb::kw_only(), nb::arg("node_type") = 0, nb::arg("at_seeds") = false,
           nb::arg("edge_type") = kNoEdgeType, nb::arg("rows") = GraphTable(),
-          nb::arg("fused") = false, nb::arg("as_bfloat16") = false);
+          nb::arg("fused") = false, nb::arg("as_bfloat16") = false,
+          nb::arg("hidden") = std::vector<std::pair<int64_t, int64_t>>());
 
   nb::class_<PyStream>(m, "EpochStream")
       .def("next", &PyStream::next)

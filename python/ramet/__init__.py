@@ -16,6 +16,7 @@ from ramet.inputs.tables import EdgeTable, NodeTable
 from ramet.loading.batch import Batch, fingerprint
 from ramet.loading.block import Block
 from ramet.loading.edges import Edges
+from ramet.loading.exclusions import SpotTarget
 from ramet.loading.features import Features
 from ramet.loading.link_loader import LinkLoader, sample_links
 from ramet.loading.negatives import Negatives
@@ -63,6 +64,7 @@ __all__ = [
     "Placement",
     "Quantized",
     "SaintLoader",
+    "SpotTarget",
     "Subgraph",
     "Summary",
     "Table",

@@ -1,6 +1,7 @@
 #include "batch_rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/cuda_backend.h"
 #include "ramet/cuda_sampler.h"
@@ -79,6 +80,16 @@ Array rows_of_nodes(const Graph& graph,
   else
     rows_of_type.require(nodes, row);
   return rows;
+}
+
+void hide_seeds(const TableRequest& request, const Minibatch& minibatch, const Array& rows) {
+  if (request.hidden.empty() || rows.rows() == 0) return;
+  const int64_t count = num_seeds(minibatch, static_cast<size_t>(request.node_type));
+  const int64_t row_bytes = rows.bytes() / rows.rows(), bytes = item_size(rows.dtype);
+  for (int64_t i = 0; i < count; ++i)
+    for (const auto& [begin, end] : request.hidden)
+      std::memset(static_cast<char*>(rows.data) + i * row_bytes + begin * bytes, 0,
+                  static_cast<size_t>((end - begin) * bytes));
 }
 
 Array rows_on_device(const TableRequest& request,

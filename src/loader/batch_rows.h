@@ -40,6 +40,9 @@ namespace ramet {
                                   std::span<const int64_t> nodes,
                                   BufferPool& pool);
 
+// Puts the zeros of TableRequest::hidden into gathered rows.
+void hide_seeds(const TableRequest& request, const Minibatch& minibatch, const Array& rows);
+
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
 
 }  // namespace ramet

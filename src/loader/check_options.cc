@@ -111,6 +111,18 @@ void check_fused(const TableRequest& request, const Graph& graph, const LoaderOp
                   ", expected float32, float16 or bfloat16");
 }
 
+void check_hidden(const TableRequest& request, const Graph& graph, const LoaderOptions& options) {
+  const std::string what = "table '" + request.name + "' hides numbers of seeds, ";
+  if (!request.is_of_nodes() || request.fused || !is_input(options, request.node_type))
+    throw_invalid(what, "but is not gathered at the nodes of a type of seeds");
+  if (options.device.index != kHost) throw_invalid(what, "which is for batches of the host");
+  const RowForm form = table_of(graph, request).form(options.decode);
+  const int64_t width = form.row_bytes() / item_size(form.dtype);
+  for (const auto& [begin, end] : request.hidden)
+    if (begin < 0 || end < begin || end > width)
+      throw_invalid(what, "from ", begin, " to ", end, ", but a row has ", width);
+}
+
 void check_table(const TableRequest& request, const Graph& graph, const LoaderOptions& options) {
   if (request.at_seeds && (request.is_of_edges() || !is_input(options, request.node_type)))
     throw_invalid("table '", request.name,
@@ -124,6 +136,7 @@ void check_table(const TableRequest& request, const Graph& graph, const LoaderOp
   else
     static_cast<void>(table_of(graph, request));
   if (request.fused) check_fused(request, graph, options);
+  if (!request.hidden.empty()) check_hidden(request, graph, options);
 }
 
 void check_device(const DeviceOptions& device, size_t num_tables) {

@@ -196,10 +196,14 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
   for (const InputEdges& edges : options.links) {
     Input input{edges, num_items_, num_pairs(edges, *graph_), {}};
     for (const Exclusion& rule : edges.excluded) {
+      const EdgeType* const type = &graph_->edge_types()[static_cast<size_t>(rule.edge_type)];
+      const bool into_both = type->src == type->dst;
+      if (input.into_sources == nullptr && (into_both || rule.reversed)) input.into_sources = type;
+      if (input.into_destinations == nullptr && (into_both || !rule.reversed))
+        input.into_destinations = type;
       Finder& finder = input.finders.emplace_back(Finder{rule, std::nullopt});
       const bool is_itself = are_edges(edges) && rule.edge_type == edges.edge_type;
-      if (!is_itself || rule.reversed)
-        finder.edges.emplace(graph_->edge_types()[static_cast<size_t>(rule.edge_type)]);
+      if (!is_itself || rule.reversed) finder.edges.emplace(*type);
     }
     num_items_ += input.num_items;
     inputs_.push_back(std::move(input));
@@ -315,14 +319,36 @@ std::vector<SeedList::Excluded> LinkSeeds::excluded_for(
   for (size_t k = 0; k < inputs_.size(); ++k) {
     const Input& input = inputs_[k];
     if (input.finders.empty()) continue;
-    const PairList others = is_global ? PairList() : pairs_of(input, batch.global_items);
-    const PairList& pairs = is_global ? of_inputs[k].pairs : others;
+    PairList others = is_global ? PairList() : pairs_of(input, batch.global_items);
+    const PairList* pairs = is_global ? &of_inputs[k].pairs : &others;
+    if (input.edges.excluded_below != kAnyDegree) {
+      others = of_low_degree(input, *pairs);
+      pairs = &others;
+    }
     for (const Finder& finder : input.finders)
-      append_excluded(input.edges, finder, pairs, of_type(finder.rule.edge_type));
+      append_excluded(input.edges, finder, *pairs, of_type(finder.rule.edge_type));
   }
   for (SeedList::Excluded& edges : excluded)
     sort_distinct(edges.positions);
   return excluded;
+}
+
+LinkSeeds::PairList LinkSeeds::of_low_degree(const Input& input, const PairList& pairs) {
+  const int64_t bound = input.edges.excluded_below;
+  const auto is_low = [&](const EdgeType* into, int64_t node) {
+    return into != nullptr &&
+           read_row(*into, into->indptr.as<int64_t>().data(), node).degree < bound;
+  };
+  PairList low;
+  for (size_t i = 0; i < pairs.positions.size(); ++i) {
+    if (!is_low(input.into_sources, pairs.sources[i]) &&
+        !is_low(input.into_destinations, pairs.destinations[i]))
+      continue;
+    low.positions.push_back(pairs.positions[i]);
+    low.sources.push_back(pairs.sources[i]);
+    low.destinations.push_back(pairs.destinations[i]);
+  }
+  return low;
 }
 
 void LinkSeeds::append_excluded(const InputEdges& edges,

@@ -34,6 +34,9 @@ class LinkSeeds final : public SeedSource {
     InputEdges edges;
     int64_t first_item, num_items;
     std::vector<Finder> finders;  // of its exclusions
+    // Whose rows say the degrees of ends, with InputEdges::excluded_below; or nullptr.
+    const EdgeType* into_sources = nullptr;
+    const EdgeType* into_destinations = nullptr;
   };
   // Pairs of one input.
   struct PairList {
@@ -64,6 +67,8 @@ class LinkSeeds final : public SeedSource {
   // of_inputs: what this rank has of the batch, by input.
   [[nodiscard]] std::vector<SeedList::Excluded> excluded_for(
       const Batch& batch, const std::vector<BatchPairs>& of_inputs) const;
+  // Without the pairs whose edges InputEdges::excluded_below leaves among the messages.
+  [[nodiscard]] static PairList of_low_degree(const Input& input, const PairList& pairs);
   static void append_excluded(const InputEdges& edges,
                               const Finder& finder,
                               const PairList& pairs,

@@ -53,6 +53,7 @@ void BatchReads::complete(const ReadContext& context, const std::atomic<bool>& s
     GatheredRows gathered = reads_[i]->complete();
     if (parts_.host.caches->has_cache(i) && !is_cached_[i])
       gathered.cache.misses = std::ssize(positions_outside(ids_[i], source->local_ranges()));
+    hide_seeds(parts_.options.tables[i], batch.minibatch, gathered.rows);
     batch.tables[i] = std::move(gathered.rows);
     batch.cache += gathered.cache;
     batch.read += gathered.read;

@@ -31,6 +31,7 @@ SUPPORTED = {
     EMBEDDED: (CPU, RANKS),
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU,),
+    "features.hide": (CPU, RANKS),
     "features.transpose": (CPU, RANKS),
     "features.dtype": (CPU,),
     "device": (GPU,),
@@ -56,7 +57,7 @@ SUPPORTED = {
 
 FUSE = "features.fuse"
 NEED_BLOCKS = (FUSE, "features.transpose")  # which expand="once" does not make
-CACHED = "placement.cache_rows"
+NOT_FUSED = ("placement.cache_rows", "features.hide")
 
 
 def kind_of(device, ranks) -> str:
@@ -74,8 +75,9 @@ def check(kind: str, given: dict) -> None:
             raise ValueError(f"{said}, which {kind} does not take, only {' or '.join(takers)}")
         if name in NEED_BLOCKS and given.get("expand") == "once":
             raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
-    if FUSE in given and CACHED in given:
-        raise ValueError(f"{FUSE} is True, which sums rows where they lie, but {CACHED} is {given[CACHED]}")
+    for name in NOT_FUSED:
+        if FUSE in given and name in given:
+            raise ValueError(f"{FUSE} is True, which sums rows where they lie, but {name} is {given[name]}")
 
 
 def as_markdown() -> str:
@@ -88,7 +90,7 @@ def as_markdown() -> str:
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
-        f"`{FUSE}` sums rows where they lie: it refuses `{CACHED}`.",
+        f"`{FUSE}` sums rows where they lie: it refuses {' and '.join(f'`{name}`' for name in NOT_FUSED)}.",
         "",
         "| option | CPU | GPU | cooperating ranks |",
         "|---|---|---|---|",

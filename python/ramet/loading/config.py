@@ -72,6 +72,8 @@ class LoaderConfig:
             object.__setattr__(self, name, value)
         if self.subgraphs is not None and self.kind == combinations.RANKS:
             raise ValueError("ranks is a ramet.Cooperate, which loaders of subgraphs do not take: such ranks own nodes")
+        if self.subgraphs is not None and self.features.hide is not None:
+            raise ValueError("features.hide is given, but all nodes of a subgraph are seeds")
         combinations.check(self.kind, self.given())
         if self.links is not None and self.kind == combinations.RANKS:
             raise ValueError("ranks is a ramet.Cooperate, which a LinkLoader does not take: such ranks own nodes")

@@ -12,7 +12,7 @@ from ramet.loading.embeddings import prefetch_hints_of
 from ramet.loading.options import MAX_PREFETCH, MAX_THREADS
 from ramet.loading.placement import on_device, on_host
 from ramet.loading.ranks import LoaderRanks
-from ramet.loading.table_requests import for_engine, narrowed_tables
+from ramet.loading.table_requests import for_engine, hidden_cells, narrowed_tables
 
 PULLED_AHEAD = 4  # batches: the same on every rank, however many cores its machine has
 
@@ -31,6 +31,7 @@ def make_core(
     few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
     inputs, requests, fused = config.inputs, config.requests, config.fused
     narrowed = narrowed_tables(config.graph, requests, features)
+    hidden = hidden_cells(config.graph, requests, features, config.seed_types)
     options = config.options
     make = partial(
         _core.NeighborLoader,
@@ -46,7 +47,9 @@ def make_core(
         world=ranks.world if group is None else group.count,
         threads=_or(few, config.threads, "threads", MAX_THREADS),
         prefetch=_or(PULLED_AHEAD if pulls else few, config.prefetch, "prefetch", MAX_PREFETCH),
-        tables=for_engine(config.graph, requests, options["expand"], pulls, fused=fused, narrowed=narrowed),
+        tables=for_engine(
+            config.graph, requests, options["expand"], pulls, fused=fused, narrowed=narrowed, hidden=hidden
+        ),
         prefetch_hints=prefetch_hints_of(config.graph, config.looked_up),
         decode=features.decode,
         edges_ahead=edges_ahead,

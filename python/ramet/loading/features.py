@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from ramet._support.arguments import as_flag, shortened
@@ -19,6 +20,8 @@ class Features:
     dtype: "bfloat16": node tables of floats, but "label", arrive as that, rounded by the threads.
     fuse: `batch.x` is a ramet.nn.TableRows: rows of the first block's sources are not gathered, but averaged straight
         from the table, by the threads.
+    hide: {table: columns}: at the seeds' own rows these columns arrive as zeros, so that a model can learn to fill them
+        in: a column, a list of columns, or None for the whole row. A name may also be (node type, table).
     transpose: True: the threads transpose the blocks but the first, as backward needs them; "all": each.
 
     Raises TypeError or ValueError naming the field and the value.
@@ -27,6 +30,7 @@ class Features:
     decode: bool = True
     dtype: str | None = None
     fuse: bool = False
+    hide: Mapping | None = None
     transpose: bool | str = False
 
     def __post_init__(self):
@@ -38,6 +42,8 @@ class Features:
             object.__setattr__(self, "transpose", as_flag(self.transpose, "features.transpose"))
         if self.dtype is not None:
             self._check_dtype()
+        if self.hide is not None and not isinstance(self.hide, Mapping):
+            raise TypeError(f"features.hide is {shortened(self.hide)}, expected a dict from tables to columns")
 
     def _check_dtype(self) -> None:
         name = dtype_name(self.dtype)

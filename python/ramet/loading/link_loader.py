@@ -40,6 +40,7 @@ class LinkLoader(Loader):
             themselves: by id where `edges` are ids, else all parallel ones. "reverse": their reverses, too: of a graph
             made with undirected=True, or of the type that PyG's ToUndirected calls rev_... A dict from edge types to
             their reverse types, or None. "auto": "reverse" where the graph knows reverses, else "self". None: nothing.
+            A ramet.SpotTarget: only at nodes of low degree.
 
     Each iteration is the next epoch. Raises as NeighborLoader does, KeyError where a pair has no exact negative.
     """

@@ -58,7 +58,7 @@ class Links:
         for of_type in pairs:
             negatives = None if self.negatives is None else self.negatives.for_engine(graph, of_type, time)
             excluded = exclusions.exclusions(self.exclude, graph, of_type.edge_type)
-            made.append(of_type.for_engine(graph, negatives, excluded))
+            made.append(of_type.for_engine(graph, negatives, *excluded))
         return made
 
     def origin(self, pairs: list[Pairs]) -> LinkOrigin:

@@ -18,7 +18,7 @@ from ramet.stores.ordered_edges import Needs, ordered_edges
 MODES = ("binary", "triplet")
 MISSING = ("error", "drop", "edge")  # "edge", a negative that is an edge, is for ramet.pyg
 CORRUPT = ("destination", "source", "both", "pair")
-UNIFORM, DEGREE, IN_BATCH = "uniform", "degree", "in-batch"
+UNIFORM, DEGREE, IN_BATCH, HISTORICAL = "uniform", "degree", "in-batch", "historical"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,9 @@ class Negatives:
     amount: negatives of each pair. With "binary" it may be a fraction: a batch of n pairs has ceil(n * amount).
     source: the candidates. "uniform": all nodes of the type, each alike. "degree": by in-degree (a source by
         out-degree) to the power `power`. The name of a table of nodes: in proportion to its numbers. "in-batch": the
-        other ends in the global batch. int64 [pairs] or [pairs, amount]: these nodes, as they are.
+        other ends in the global batch. "historical", with a `time`: the nodes that the end that is kept had an edge
+        with before the pair's time, and has none with at that time, each alike; all nodes, as of "uniform", where it
+        has none such. int64 [pairs] or [pairs, amount]: these nodes, as they are.
     power: see source="degree"; 0.75 is word2vec's.
     exact: a negative is never an edge of the loader's graph, nor another of its pairs whose label is not 0. With a
         `time`, an edge after the pair's time is none. False: it may be one.
@@ -70,10 +72,19 @@ class Negatives:
             raise ValueError(f"amount is {self.amount}, but mode='triplet' has a whole number for each pair")
         if self.missing == "drop" and (self.mode == "triplet" or amount != int(amount)):
             raise ValueError(f"missing is 'drop', but amount={self.amount} of mode={self.mode!r} must all be there")
+        if self._is_historical and (not self.exact or self.corrupt == "pair"):
+            raise ValueError(
+                f"source is 'historical', but exact={self.exact} and corrupt={self.corrupt!r}: such negatives keep one "
+                "end of their pair, and are no edges at its time"
+            )
         for name in ("exact", "fixed"):
             as_flag(getattr(self, name), name)
         if self.loops is not None:
             as_flag(self.loops, "loops")
+
+    @property
+    def _is_historical(self) -> bool:
+        return isinstance(self.source, str) and self.source == HISTORICAL
 
     def plain(self) -> dict:
         """The options as numbers and strings, for states."""
@@ -85,12 +96,14 @@ class Negatives:
         """Of the pairs of one kind. time: the table of the loader's `time`."""
         source, _, destination = pairs.edge_type
         is_given = not isinstance(self.source, str)
+        of_sources = self._candidates(graph, source, pairs.edge_type, time, at_source=True)
+        of_destinations = self._candidates(graph, destination, pairs.edge_type, time, at_source=False)
         return _core.LinkNegatives(
             amount=float(self.amount),
             corrupt=self.corrupt,
-            of_sources=self._candidates(graph, source, pairs.edge_type, at_source=True),
-            of_destinations=self._candidates(graph, destination, pairs.edge_type, at_source=False),
-            edges=[] if is_given else self._excluded(graph, pairs, time),
+            of_sources=of_sources,
+            of_destinations=of_destinations,
+            edges=[] if is_given else self._excluded(graph, pairs, time, of_destinations[-1] or of_sources[-1]),
             loops=self._has_loops(graph, pairs) if self.loops is None else self.loops,
             missing=self.missing,
             fixed=self.fixed,
@@ -108,13 +121,29 @@ class Negatives:
             )
         return nodes
 
-    def _candidates(self, graph: Graph, node_type: str, edge_type: EdgeTypeName, at_source: bool) -> tuple:
-        """(number of nodes, sums of weights, times), as the engine takes them."""
+    def _candidates(
+        self, graph: Graph, node_type: str, edge_type: EdgeTypeName, time: str | None, at_source: bool
+    ) -> tuple:
+        """(number of nodes, sums of weights, times, edges of the past), as the engine takes them."""
         count = graph.num_nodes(node_type)
         is_replaced = self.corrupt in ("both", "pair", "source" if at_source else "destination")
         if not is_replaced or not isinstance(self.source, str):
-            return count, None, None
-        return count, self._weight_sums(graph, node_type, edge_type, at_source), self._created(graph, node_type)
+            return count, None, None, None
+        sums, created = self._weight_sums(graph, node_type, edge_type, at_source), self._created(graph, node_type)
+        return count, sums, created, self._past(graph, edge_type, time, at_source) if self._is_historical else None
+
+    @staticmethod
+    def _past(graph: Graph, edge_type: EdgeTypeName, time: str | None, at_source: bool) -> tuple:
+        """The edges with times, in rows of the ends that are kept."""
+        if time is None or edge_type not in graph.edge_types or time not in graph.tables(edge_type):
+            raise ValueError(
+                f"source is 'historical', but edges of {edge_type} have no times: the loader's `time` is {time!r}, "
+                "expected the name of a table of them"
+            )
+        core, position, _, by_time = ordered_edges(
+            graph, edge_type, Needs(outgoing=not at_source, by_end=True, time=time)
+        )
+        return core, position, not at_source, by_time
 
     def _created(self, graph: Graph, node_type: str) -> np.ndarray | None:
         """When each node is there."""
@@ -126,7 +155,7 @@ class Negatives:
         return times.astype(np.int64, copy=False)
 
     def _weight_sums(self, graph: Graph, node_type: str, edge_type: EdgeTypeName, at_source: bool):
-        if self.source in (UNIFORM, IN_BATCH):
+        if self.source in (UNIFORM, IN_BATCH, HISTORICAL):
             return None
         if self.source == DEGREE:
             if edge_type not in graph.edge_types:
@@ -148,14 +177,16 @@ class Negatives:
             raise ValueError(f"{what} has the weight {weights[node]} of node {node}, expected 0 or more")
         return np.cumsum(weights, dtype=np.float64)
 
-    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None) -> list[tuple]:
-        """The edges that no negative is, as the engine takes them."""
+    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None, past: tuple | None) -> list[tuple]:
+        """The edges that no negative is, as the engine takes them. past: the graph's, where that has them."""
         if not self.exact:
             return []
         edge_type, rows = pairs.edge_type, []
         is_known = edge_type in graph.edge_types
         timed = time if is_known and time is not None and time in graph.tables(edge_type) else None
-        if is_known:
+        if past is not None:
+            rows.append(past)
+        elif is_known:
             stored = None if timed else graph._core.out_edges(edge_type)
             needs = Needs(outgoing=False, by_end=True, time=timed)
             made = _by_destination(ordered_edges(graph, edge_type, needs)) if stored is None else (stored, 0, True, "")

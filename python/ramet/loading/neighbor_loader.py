@@ -36,7 +36,8 @@ class NeighborLoader(Loader):
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from it instead of the graph (None: the graph's); on a heterogeneous graph by node type.
             A node type may have a ramet.nn.Embedding there: on a disk it gets prefetch hints for each batch's nodes.
-        features=None: a ramet.Features: whether rows are decoded, rounded, or summed before the model gets them.
+        features=None: a ramet.Features: whether rows are decoded, rounded, summed, or hidden at the seeds, before the
+            model gets them.
     Speed
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
         prefetch=None: batches made ahead; None: about one per thread.

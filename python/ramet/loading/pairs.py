@@ -44,7 +44,7 @@ class Pairs:
         keep = self.labels != 0
         return self.sources[keep], self.destinations[keep], None if self.times is None else self.times[keep]
 
-    def for_engine(self, graph: Graph, negatives, excluded: list) -> _core.InputEdges:
+    def for_engine(self, graph: Graph, negatives, excluded: list, excluded_below: int) -> _core.InputEdges:
         source, _, destination = self.edge_type
         known = self.edge_type in graph.edge_types
         return _core.InputEdges(
@@ -57,6 +57,7 @@ class Pairs:
             times=self.times,
             negatives=negatives,
             excluded=excluded,
+            excluded_below=excluded_below,
         )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from ramet import _core
+from ramet._support.arguments import as_int, shortened
 from ramet.dtypes import dtype_name
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.batch import is_at_seeds
@@ -51,11 +53,38 @@ def narrowed_tables(graph: Graph, requests: dict, features: Features) -> set:
     return {(of, name) for (of, name), table in requests.items() if _is_feature(graph, of, name, table)}
 
 
+def hidden_cells(graph: Graph, requests: dict, features: Features, seed_types: list[str]) -> dict[tuple, list]:
+    """Of the requests that `features.hide` names: what is hidden of a seed's row, from where to where."""
+    found = {}
+    for name, columns in (features.hide or {}).items():
+        what = f"features.hide[{name!r}]"
+        keys = [key for key in requests if name in (key, key[1]) and key[0] in seed_types and key[1] != LABEL]
+        if not keys:
+            there = [key for key in requests if key[0] in seed_types and key[1] != LABEL]
+            raise ValueError(f"{what} is no table that is gathered for the seeds' types; there is {there}")
+        for of, table in keys:
+            given = requests[of, table]
+            shape = (graph.table(table, of) if given is None else given).shape[1:]
+            found[of, table] = _cells(columns, shape, what)
+    return found
+
+
+def _cells(columns, shape: tuple[int, ...], what: str) -> list[tuple[int, int]]:
+    if columns is None:
+        return [(0, math.prod(shape))]
+    if not shape:
+        raise ValueError(f"{what} is {shortened(columns)}, but a row is one number: None hides it")
+    width = math.prod(shape[1:])
+    columns = columns if isinstance(columns, (list, tuple)) else [columns]
+    numbers = [as_int(column, what, 0, shape[0] - 1) for column in columns]
+    return [(column * width, (column + 1) * width) for column in numbers]
+
+
 def for_engine(
-    graph: Graph, requests: dict, expand: str, pulls: bool, fused: dict, narrowed: set
+    graph: Graph, requests: dict, expand: str, pulls: bool, fused: dict, narrowed: set, hidden: dict
 ) -> list[_core.TableRequest]:
     """`pulls`: whether rows of tables on other machines are to be pulled. `fused`: of fused_tables(). `narrowed`: of
-    narrowed_tables()."""
+    narrowed_tables(). `hidden`: of hidden_cells()."""
 
     def request(of: Of, name: str, table: Table | None) -> _core.TableRequest:
         if not isinstance(of, str):
@@ -71,6 +100,7 @@ def for_engine(
             rows=rows,
             fused=(of, name) in fused,
             as_bfloat16=narrows,
+            hidden=hidden.get((of, name), []),
         )
 
     return [request(of, name, table) for (of, name), table in requests.items()]

@@ -36,7 +36,7 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
         of the pairs, except for a source that has no other, and exist at the pair's time. Weights may have any length.
     exclude: None: the pairs that are edges are among the sampled edges, as in PyG. "self": no hop draws them.
         "reverse": nor their reverses, of the type that ToUndirected calls rev_..., else of the same type. Or a dict
-        from edge types to their reverse types.
+        from edge types to their reverse types. Or a ramet.SpotTarget: only at nodes of low degree.
 
     Errors are in PyG's words where PyG has them; KeyError where no node exists at a pair's time. docs/pyg.md says what
     differs.

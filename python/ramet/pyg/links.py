@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch_geometric.sampler import NegativeSampling
 from ramet._support.arguments import shortened
 from ramet._support.log import warn_once
 from ramet.graph import Graph
-from ramet.loading.exclusions import REVERSE
+from ramet.loading.exclusions import REVERSE, SpotTarget
 from ramet.loading.link_batch import LinkBatch
 from ramet.loading.negatives import Negatives
 from ramet.loading.options import as_times
@@ -101,6 +101,8 @@ def as_links(sampler: RametSampler, edge_label_index, edge_label, edge_label_tim
 
 def as_excluded(exclude, graph: Graph, edge_type: tuple):
     """`exclude` for the engine. The reverses of a type without a reverse type are edges of the type itself."""
+    if isinstance(exclude, SpotTarget):
+        return replace(exclude, edges=as_excluded(exclude.edges, graph, edge_type))
     is_own_reverse = edge_type[0] == edge_type[2] and edge_type in graph.edge_types
     if exclude != REVERSE or not is_own_reverse or graph._core.reverse_type(edge_type) is not None:
         return exclude

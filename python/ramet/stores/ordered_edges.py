@@ -75,7 +75,7 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
         return _in_order(graph, edge_type, needs, times)
 
     is_int64 = times is None or graph.table(needs.time, edge_type).numpy().dtype == np.int64
-    is_plain = weights is None and (times is None or (needs.by_end and is_int64))
+    is_plain = weights is None and (times is None or (needs.by_end and not needs.outgoing and is_int64))
     if is_plain and _fits(graph, edge_type, needs, in_order):
         return None
 

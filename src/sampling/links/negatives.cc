@@ -2,11 +2,13 @@
 // of many pairs go side by side: each round draws candidates, then reads the bounds of their rows,
 // then searches them, and asks in each half for the memory of the next. What is rejected goes into
 // the next round. A draw that was rejected kTries times enumerates what remains, so that the
-// distribution is exact for a node with a single negative, too.
+// distribution is exact for a node with a single negative, too. Candidates of the past are the
+// entries of a row; of a node only the first one counts, so that parallel edges weigh nothing.
 #include "ramet/negatives.h"
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/parallel.h"
@@ -38,7 +40,7 @@ void check_nodes(const Pairs& pairs, int64_t num_sources, int64_t num_destinatio
 }
 
 void check(const Candidates& candidates, const char* what) {
-  const auto& [num_nodes, sums, created, among] = candidates;
+  const auto& [num_nodes, sums, created, among, past] = candidates;
   if (sums.data != nullptr && (sums.dtype != DType::kFloat64 || sums.rows() != num_nodes))
     throw_invalid("weight sums of ", what, " are ", sums.describe(), ", not float64 [", num_nodes,
                   "]");
@@ -46,6 +48,8 @@ void check(const Candidates& candidates, const char* what) {
     throw_invalid("weights of ", what, " are all 0");
   if (created.data != nullptr && (created.dtype != DType::kInt64 || created.rows() != num_nodes))
     throw_invalid("times of ", what, " are ", created.describe(), ", not int64 [", num_nodes, "]");
+  if (past && (sums.data != nullptr || among.data != nullptr || past->times.empty()))
+    throw_invalid("past ", what, " are those of edges with times, all alike");
   if (among.data == nullptr) return;
   if (sums.data != nullptr) throw_invalid("weights of ", what, " are of all nodes, not of some");
   if (among.rows() == 0) throw_invalid("there are no ", what, " to choose from");
@@ -53,15 +57,44 @@ void check(const Candidates& candidates, const char* what) {
     require_index(node, num_nodes, "a candidate");
 }
 
+// The edges of NegativeOptions.
+struct Indices {
+  std::vector<PairIndex> edges;
+  std::optional<PairIndex> past_destinations, past_sources;
+};
+
+PairIndex index_of(const PairRows& rows, const NegativeOptions& options) {
+  PairIndex index(rows);
+  const int64_t expected =
+      index.by_source() ? options.sources.num_nodes : options.destinations.num_nodes;
+  if (index.num_rows() != expected)
+    throw_invalid("edges have ", index.num_rows(), " rows, expected ", expected);
+  return index;
+}
+
+Indices indices_of(const Pairs& pairs, const NegativeOptions& options) {
+  const auto& to = options.destinations.past;
+  const auto& from = options.sources.past;
+  if ((to && !to->by_source) || (from && from->by_source))
+    throw_invalid("past candidates are in rows of the ends that are kept");
+  if ((to || from) && (pairs.times.empty() || options.corrupt == Corrupt::kPair))
+    throw_invalid("past candidates are for pairs with times, of which one end is kept");
+  Indices indices;
+  for (const PairRows& rows : options.edges)
+    indices.edges.push_back(index_of(rows, options));
+  if (to) indices.past_destinations = index_of(*to, options);
+  if (from) indices.past_sources = index_of(*from, options);
+  return indices;
+}
+
 // The negatives of some pairs. One thread.
 class NegativeGroup {
  public:
-  NegativeGroup(const Pairs& pairs,
-                const NegativeOptions& options,
-                std::span<const PairIndex> edges)
+  NegativeGroup(const Pairs& pairs, const NegativeOptions& options, const Indices& indices)
       : pairs_(pairs),
         options_(options),
-        edges_(edges),
+        indices_(indices),
+        edges_(indices.edges),
         key_(absorb(absorb(static_cast<uint64_t>(Domain::kNegative), options.seed),
                     options.epoch)) {}
 
@@ -81,8 +114,10 @@ class NegativeGroup {
     uint64_t key;
     int64_t source, destination;  // one of them is the candidate
     bool at_source;
-    bool exact;        // whether it is rejected if it makes an edge or a loop
-    Row row = {0, 0};  // of the first edges
+    bool exact;         // whether it is rejected if it makes an edge or a loop
+    Row past = {0, 0};  // whose entries are the candidates; without any, all nodes are
+    int64_t entry = 0;  // the candidate's, there
+    Row row = {0, 0};   // of the first edges
   };
 
   // out: of the draws before it.
@@ -93,27 +128,34 @@ class NegativeGroup {
     const bool has_source = is_pair && !at_source;
     const uint64_t key =
         absorb(absorb(key_, static_cast<uint64_t>(pairs_.ids[at])), static_cast<uint64_t>(number));
-    return {.pair = pair,
-            .number = number,
-            .key = key,
-            .source = has_source ? out[pair * options_.amount + number - 1] : pairs_.sources[at],
-            .destination = pairs_.destinations[at],
-            .at_source = at_source,
-            .exact = !is_pair || has_source};
+    Draw draw{.pair = pair,
+              .number = number,
+              .key = key,
+              .source = has_source ? out[pair * options_.amount + number - 1] : pairs_.sources[at],
+              .destination = pairs_.destinations[at],
+              .at_source = at_source,
+              .exact = !is_pair || has_source};
+    if (const auto& past = past_of(draw)) draw.past = past->row(draw.source, draw.destination);
+    return draw;
   }
 
   void finish_draws(int64_t* out) {
-    for (uint64_t tries = 0; tries < kTries && !draws_.empty(); ++tries)
-      try_once(tries, out);
-    for (Draw& draw : draws_)
-      out[draw.pair * options_.amount + draw.number] = enumerate(draw);
-    draws_.clear();
+    while (!draws_.empty()) {
+      for (uint64_t tries = 0; tries < kTries && !draws_.empty(); ++tries)
+        try_once(tries, out);
+      std::erase_if(draws_, [&](Draw& draw) {
+        const std::optional<int64_t> found = enumerate(draw);
+        if (found) out[draw.pair * options_.amount + draw.number] = *found;
+        draw.past = {0, 0};  // where there is none in it, all nodes are candidates
+        return found.has_value();
+      });
+    }
   }
 
   // Draws a candidate each, and keeps the draws that are rejected.
   void try_once(uint64_t tries, int64_t* out) {
     for (Draw& draw : draws_) {
-      candidate(draw) = drawn(candidates(draw), absorb(draw.key, tries));
+      choose(draw, drawn(draw, absorb(draw.key, tries)));
       if (!edges_.empty()) edges_[0].request_row(draw.source, draw.destination);
     }
     if (!edges_.empty())
@@ -135,15 +177,33 @@ class NegativeGroup {
                                 : pairs_.times[static_cast<size_t>(draw.pair)];
   }
 
-  static int64_t drawn(const Candidates& candidates, uint64_t word) {
-    if (candidates.among.data != nullptr) {
-      const auto among = candidates.among.as<int64_t>();
-      return among[uniform_below(word, among.size())];
-    }
-    const auto count = static_cast<uint64_t>(candidates.num_nodes);
-    if (candidates.weight_sums.data == nullptr)
-      return static_cast<int64_t>(uniform_below(word, count));
-    const auto sums = candidates.weight_sums.as<double>();
+  const std::optional<PairIndex>& past_of(const Draw& draw) const {
+    return draw.at_source ? indices_.past_sources : indices_.past_destinations;
+  }
+  static bool is_of_past(const Draw& draw) { return draw.past.degree > 0; }
+
+  int64_t num_candidates(const Draw& draw) const {
+    const Candidates& all = candidates(draw);
+    if (is_of_past(draw)) return draw.past.degree;
+    return all.among.data == nullptr ? all.num_nodes : all.among.rows();
+  }
+  void choose(Draw& draw, int64_t number) const {
+    const Candidates& all = candidates(draw);
+    draw.entry = number;
+    if (is_of_past(draw))
+      candidate(draw) = past_of(draw)->node_at(draw.past, number, all.num_nodes);
+    else if (all.among.data != nullptr)
+      candidate(draw) = all.among.as<int64_t>()[static_cast<size_t>(number)];
+    else
+      candidate(draw) = number;
+  }
+
+  // The number of a candidate.
+  int64_t drawn(const Draw& draw, uint64_t word) const {
+    const Array& weight_sums = candidates(draw).weight_sums;
+    if (weight_sums.data == nullptr)
+      return static_cast<int64_t>(uniform_below(word, static_cast<uint64_t>(num_candidates(draw))));
+    const auto sums = weight_sums.as<double>();
     const auto found = std::upper_bound(sums.begin(), sums.end(), fraction_of(word) * sums.back());
     if (found != sums.end()) return found - sums.begin();
     return std::lower_bound(sums.begin(), sums.end(), sums.back()) - sums.begin();
@@ -155,36 +215,43 @@ class NegativeGroup {
     if (created.data != nullptr &&
         created.as<int64_t>()[static_cast<size_t>(candidate(draw))] > time)
       return true;
+    if (is_of_past(draw) && !is_first_of_past(draw, time)) return true;
     if (!draw.exact) return false;
     if (!options_.loops && draw.source == draw.destination) return true;
+    const When when = is_of_past(draw) ? When::kThen : When::kByThen;
     for (size_t i = 0; i < edges_.size(); ++i) {
       const Row row = i == 0 ? draw.row : edges_[i].row(draw.source, draw.destination);
-      if (edges_[i].has(row, draw.source, draw.destination, time)) return true;
+      if (edges_[i].has(row, draw.source, draw.destination, time, when)) return true;
     }
     return false;
   }
 
-  int64_t enumerate(Draw& draw) const {
-    const Candidates& all = candidates(draw);
+  bool is_first_of_past(const Draw& draw, int64_t time) const {
+    const PairIndex& past = *past_of(draw);
+    return past.is_first(draw.past, draw.entry) &&
+           past.has(draw.past, draw.source, draw.destination, time, When::kBefore);
+  }
+
+  // Nothing: no entry of the past is left.
+  std::optional<int64_t> enumerate(Draw& draw) const {
+    const Array& weight_sums = candidates(draw).weight_sums;
     const auto sums =
-        all.weight_sums.data == nullptr ? std::span<const double>() : all.weight_sums.as<double>();
+        weight_sums.data == nullptr ? std::span<const double>() : weight_sums.as<double>();
     std::vector<int64_t> left;
     std::vector<double> left_sums;
     double sum = 0;
-    const auto among =
-        all.among.data == nullptr ? std::span<const int64_t>() : all.among.as<int64_t>();
-    const int64_t count = among.data() == nullptr ? all.num_nodes : std::ssize(among);
+    const int64_t count = num_candidates(draw);
     for (int64_t i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
-      const int64_t node = among.empty() ? i : among[at];
       const double weight = sums.empty() ? 1 : sums[at] - (at == 0 ? 0 : sums[at - 1]);
       if (!(weight > 0)) continue;
-      candidate(draw) = node;
+      choose(draw, i);
       if (!edges_.empty()) draw.row = edges_[0].row(draw.source, draw.destination);
       if (is_rejected(draw)) continue;
-      left.push_back(node);
+      left.push_back(candidate(draw));
       left_sums.push_back(sum += weight);
     }
+    if (left.empty() && is_of_past(draw)) return std::nullopt;
     if (left.empty() && options_.when_none == WhenNone::kDrop) return kNoNegative;
     if (left.empty() && draw.exact && options_.when_none == WhenNone::kEdge) {
       draw.exact = false;
@@ -213,6 +280,7 @@ class NegativeGroup {
 
   const Pairs& pairs_;
   const NegativeOptions& options_;
+  const Indices& indices_;
   std::span<const PairIndex> edges_;
   uint64_t key_;
   std::vector<Draw> draws_;  // that are not done
@@ -243,18 +311,12 @@ Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {
   if (options.amount < 1) throw_invalid("amount is ", options.amount, ", not 1 or more");
   if (options.amount % draws_each(options.corrupt) != 0)
     throw_invalid("amount is ", options.amount, ", not two draws for each negative");
-  const std::vector<PairIndex> edges(options.edges.begin(), options.edges.end());
-  for (const PairIndex& index : edges) {
-    const int64_t expected =
-        index.by_source() ? options.sources.num_nodes : options.destinations.num_nodes;
-    if (index.num_rows() != expected)
-      throw_invalid("edges have ", index.num_rows(), " rows, expected ", expected);
-  }
+  const Indices indices = indices_of(pairs, options);
   const int64_t count = std::ssize(pairs.sources);
   Array negatives = BufferPool::shared()->allocate_array(DType::kInt64, {count, options.amount});
   auto* out = static_cast<int64_t*>(negatives.data);
   parallel_for(count, kGroup, options.threads, [&](int64_t begin, int64_t end) {
-    NegativeGroup(pairs, options, edges).run(begin, end, out);
+    NegativeGroup(pairs, options, indices).run(begin, end, out);
   });
   return negatives;
 }

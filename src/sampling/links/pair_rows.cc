@@ -3,6 +3,14 @@
 #include "ramet/error.h"
 
 namespace ramet {
+namespace {
+
+bool counts(int64_t edge, int64_t time, When when) {
+  if (when == When::kBefore) return edge < time;
+  return when == When::kThen ? edge == time : edge <= time;
+}
+
+}  // namespace
 
 PairIndex::PairIndex(const PairRows& rows)
     : edges_(&rows.graph->edge_types()[static_cast<size_t>(rows.edge_type)]),
@@ -19,7 +27,8 @@ PairIndex::PairIndex(const PairRows& rows)
   times_ = found->second.as<int64_t>().data();
 }
 
-bool PairIndex::has(const Row& row, int64_t source, int64_t destination, int64_t time) const {
+bool PairIndex::has(
+    const Row& row, int64_t source, int64_t destination, int64_t time, When when) const {
   const int64_t wanted = by_source_ ? destination : source;
   return with_ids(edges_->indices, [&](auto ids) {
     const auto* begin = ids.data() + row.begin;
@@ -27,9 +36,27 @@ bool PairIndex::has(const Row& row, int64_t source, int64_t destination, int64_t
     const auto* found = std::lower_bound(begin, end, wanted);
     if (times_ == nullptr) return found != end && *found == wanted;
     for (; found != end && *found == wanted; ++found)
-      if (times_[found - ids.data()] <= time) return true;
+      if (counts(times_[found - ids.data()], time, when)) return true;
     return false;
   });
+}
+
+int64_t PairIndex::node_at(const Row& row, int64_t entry, int64_t num_nodes) const {
+  const int64_t position = row.begin + entry;
+  const int64_t node = with_ids(edges_->indices, [&](auto ids) {
+    return static_cast<int64_t>(ids[static_cast<size_t>(position)]);
+  });
+  if (static_cast<uint64_t>(node) >= static_cast<uint64_t>(num_nodes))
+    throw_bad_entry(edges_->indices_place, position, node,
+                    concat("is outside [0, ", num_nodes, ")"));
+  return node;
+}
+
+bool PairIndex::is_first(const Row& row, int64_t entry) const {
+  return entry == 0 || with_ids(edges_->indices, [&](auto ids) {
+           const auto* const at = ids.data() + row.begin + entry;
+           return at[-1] != at[0];
+         });
 }
 
 }  // namespace ramet

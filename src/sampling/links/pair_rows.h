@@ -11,6 +11,9 @@
 
 namespace ramet {
 
+// Which edges count for a pair, by their times.
+enum class When : uint8_t { kByThen, kBefore, kThen };
+
 class PairIndex {
  public:
   // Throws kNotFound and kInvalidArgument for a table that is missing or of another dtype.
@@ -30,8 +33,16 @@ class PairIndex {
              (row.begin + row.degree / 2) * item_size(edges_->indices.dtype));
     return row;
   }
-  // Whether the row of the pair has an edge between them that is there at `time`.
-  [[nodiscard]] bool has(const Row& row, int64_t source, int64_t destination, int64_t time) const;
+  // Whether the row of the pair has an edge between them, as `when` says of its time and `time`.
+  [[nodiscard]] bool has(const Row& row,
+                         int64_t source,
+                         int64_t destination,
+                         int64_t time,
+                         When when = When::kByThen) const;
+  // The node that an entry of a row names: kCorrupt for none of the `num_nodes`.
+  [[nodiscard]] int64_t node_at(const Row& row, int64_t entry, int64_t num_nodes) const;
+  // Whether no entry of the row before this one names its node.
+  [[nodiscard]] bool is_first(const Row& row, int64_t entry) const;
 
  private:
   const EdgeType* edges_;

@@ -278,7 +278,7 @@ def of_slice(graph, options):
     return [
         (
             pairs_of(b),
-            ramet.fingerprint([b]),
+            set(b.blocks[0].e_id.tolist()),
             b.input_id.tolist(),
             b.global_num_pairs,
             float(b.mean(torch.ones(len(b.edge_label)))),
@@ -289,15 +289,17 @@ def of_slice(graph, options):
 
 def test_slices_of_ranks_add_up(world, graph):
     """Each rank excludes the edges of the global batch."""
-    chosen = edge_list(NUM_NODES, NUM_NODES, 50, seed=4)[:, :50]
-    options = {"num_neighbors": [-1], "edges": chosen, "batch_size": 20, "shuffle": True, "seed": 5}
+    options = {"num_neighbors": [-1], "edges": np.arange(50), "batch_size": 20, "shuffle": True, "seed": 5}
     options["negatives"] = ramet.Negatives(amount=0.6)
-    alone = of_slice(graph, options | {"ranks": False})
-    for step, of_ranks in enumerate(zip(*world.call(of_slice, graph, options))):
-        pairs, _, ids, count, _ = alone[step]
-        assert [i for of_rank in of_ranks for i in of_rank[2]] == ids
-        assert sorted(p for of_rank in of_ranks for p in of_rank[0]) == sorted(pairs)
-        assert {of_rank[3] for of_rank in of_ranks} == {count}
+    for exclude in ("self", ramet.SpotTarget(7)):
+        options["exclude"] = exclude
+        alone = of_slice(graph, options | {"ranks": False})
+        for step, of_ranks in enumerate(zip(*world.call(of_slice, graph, options))):
+            pairs, edges, ids, count, _ = alone[step]
+            assert [i for of_rank in of_ranks for i in of_rank[2]] == ids
+            assert sorted(p for of_rank in of_ranks for p in of_rank[0]) == sorted(pairs)
+            assert set.union(*(of_rank[1] for of_rank in of_ranks)) == edges
+            assert {of_rank[3] for of_rank in of_ranks} == {count}
     for of_ranks in zip(*world.call(of_slice, graph, options | {"batch_size": 4})):  # ranks without negatives
         assert np.mean([of_rank[4] for of_rank in of_ranks]) == pytest.approx(1)
 

@@ -29,7 +29,7 @@ def draw(graph, sources, destinations, *, ids=None, by_source=False, time=None, 
     core = graph._core
     if by_source:
         core = ordered_edges(graph, EDGE, Needs(outgoing=True, edge_ids=True))[0]
-    every = (graph.num_nodes(), None, None)
+    every = (graph.num_nodes(), None, None, None)
     given = {
         "times": None, "amount": 1, "corrupt": "destination", "of_sources": every, "of_destinations": every,
         "edges": [(core, 0, by_source, time or "")], "loops": True, "seed": 0, "epoch": 0, "threads": 0,
@@ -55,7 +55,7 @@ def test_negatives_are_the_twins(edges, corrupt, is_weighted, loops):
     has = set(zip(*edges.tolist()))
     weights = np.random.default_rng(0).random(NUM_NODES) * (np.arange(NUM_NODES) % 3 > 0)
     weights[NUM_NODES - 1] = 1
-    every = (NUM_NODES, np.cumsum(weights) if is_weighted else None, None)
+    every = (NUM_NODES, np.cumsum(weights) if is_weighted else None, None, None)
     sources, destinations = np.arange(NUM_NODES), np.arange(NUM_NODES)[::-1].copy()
     ids = np.random.default_rng(2).integers(0, 2**40, NUM_NODES)
     options = {"amount": 3, "corrupt": corrupt, "loops": loops, "seed": 2**64 - 1, "epoch": 3}
@@ -99,7 +99,7 @@ def test_an_edge_after_the_pairs_time_is_none():
         assert (drawn > last).all()
         created = np.arange(NUM_NODES)[::-1].copy()  # node v is there from time 49 - v on
         if time >= 0:
-            new = (NUM_NODES, None, created)
+            new = (NUM_NODES, None, created, None)
             drawn = draw(graph, np.zeros(500), np.zeros(500), times=np.full(500, time), time="t", of_destinations=new)
             assert (created[drawn] <= time).all()
             assert (drawn > last).all()
@@ -126,7 +126,11 @@ def test_pairs_are_looked_up(edges):
 def test_bad_input(edges):
     graph = sorted_graph(edges)
     full = sorted_graph(np.stack([np.zeros(NUM_NODES, int), np.arange(NUM_NODES)]))
-    zeros = (NUM_NODES, np.zeros(NUM_NODES), None)
+    zeros = (NUM_NODES, np.zeros(NUM_NODES), None, None)
+
+    def of_past(by_source, time):
+        return draw(graph, [0], [0], of_destinations=(NUM_NODES, None, None, (graph._core, 0, by_source, time)))
+
     for error, message, call in [
         (IndexError, "a source is 50, outside [0, 50)", lambda: draw(graph, [50], [0])),
         (IndexError, "a destination is -1", lambda: draw(graph, [0], [-1])),
@@ -135,6 +139,9 @@ def test_bad_input(edges):
         (ValueError, "corrupt is 'x'", lambda: draw(graph, [0], [0], corrupt="x")),
         (KeyError, "source 0 has an edge with each of the 50 candidates", lambda: draw(full, [0], [0], ids=[7])),
         (KeyError, "no table 'x'", lambda: draw(graph, [0], [0], time="x")),
+        (ValueError, "are those of edges with times", lambda: of_past(True, "")),
+        (ValueError, "rows of the ends that are kept", lambda: of_past(False, "t")),
+        (ValueError, "for pairs with times", lambda: of_past(True, "t")),
         (ValueError, "1 times", lambda: draw(graph, [0, 0], [0, 0], times=np.zeros(1, np.int64))),
     ]:
         with pytest.raises(error, match=re.escape(message)):

@@ -17,6 +17,7 @@ OPTIONS = {
     PROVIDED: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
     "features.decode": {"features": ramet.Features(decode=False)},
     "features.fuse": {"features": ramet.Features(fuse=True)},
+    "features.hide": {"features": ramet.Features(hide={"feat": 0})},
     "features.transpose": {"features": ramet.Features(transpose=True)},
     "features.dtype": {"features": ramet.Features(dtype="bfloat16")},
     "placement.topology='device'": {"placement": ramet.Placement(topology="device")},

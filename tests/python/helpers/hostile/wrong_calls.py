@@ -211,7 +211,7 @@ def calls(folder: Path):
     in_time = {"graph": plain, "num_neighbors": [2], "batch_size": 4, "time": "label", "input_time": np.arange(30)}
     yield "NeighborLoader in time", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), in_time
     placement = {"topology": "auto", "tables": "auto", "cache_rows": 0, "cache_by": "degree"}
-    of_features = {"decode": True, "dtype": None, "fuse": False, "transpose": False}
+    of_features = {"decode": True, "dtype": None, "fuse": False, "hide": None, "transpose": False}
     cooperate = lambda **given: ramet.NeighborLoader(plain, [2], ranks=ramet.Cooperate(**given))  # noqa: E731
     yield "Cooperate", cooperate, {"group": None, "ownership": None, "among": None}
     yield "Features", ramet.Features, of_features

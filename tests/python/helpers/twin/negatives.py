@@ -19,6 +19,17 @@ def negative(is_rejected, num_nodes: int, weights, seed: int, epoch: int, pair_i
     return _from_list(is_rejected, num_nodes, sums, absorb(key, 64))
 
 
+def historical(entries, is_rejected, seed: int, epoch: int, pair_id: int, i: int) -> int | None:
+    """entries: ends of the kept end's edges, by id. None: all are rejected, as nodes or because they are repeated."""
+
+    def is_out(entry: int) -> bool:
+        return entries[entry] in entries[:entry] or is_rejected(entries[entry])
+
+    if all(map(is_out, range(len(entries)))):
+        return None
+    return entries[negative(is_out, len(entries), None, seed, epoch, pair_id, i)]
+
+
 def _drawn(word: int, num_nodes: int, sums) -> int:
     if sums is None:
         return uniform_below(num_nodes, word)
