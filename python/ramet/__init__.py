@@ -29,6 +29,7 @@ from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.loading.times import Time
 from ramet.stores.build import build
+from ramet.stores.build_tables import plan
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
 from ramet.subgraphs.cluster_loader import ClusterLoader
@@ -86,6 +87,7 @@ __all__ = [
     "open",
     "partition",
     "pinsage_neighbors",
+    "plan",
     "ppr_neighbors",
     "quantize",
     "random_walk",

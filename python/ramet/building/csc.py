@@ -9,7 +9,7 @@ import numpy as np
 from ramet import _core
 from ramet.building.edges import Edges
 from ramet.building.external import external_csc
-from ramet.building.parallel_edges import require_equal_rows
+from ramet.building.parallel_edges import Rows, require_equal_rows
 from ramet.building.scratch import Scratch
 from ramet.storage.contents import Csc
 
@@ -93,7 +93,7 @@ class CscBuilder:
 def require_equal(csc: Csc, edges: Edges) -> None:
     """ValueError where undirected=True would drop a parallel edge with another row."""
     what = f"EdgeTable({edges.type!r})"
-    named = {f"{what}: table {name!r}": rows for name, rows in edges.tables.items()}
+    named: dict[str, Rows] = {f"{what}: table {name!r}": rows for name, rows in edges.tables.items()}
     require_equal_rows(csc, edges.src, edges.dst, named)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ramet.arrays import INT32_MAX
 from ramet.building.columns import TypedRows, make_values, value_columns
 from ramet.building.keys import Keys, as_keys, kind_of
 from ramet.building.node_ids import NULL, SHOWN, UNKNOWN, NodeIds
@@ -112,10 +113,11 @@ class _EndsReader:
 
     def __init__(self, table: EdgeTable, ends, rows: TypedRows, nodes: Types, missing: str, scratch: Scratch):
         self.columns = [*ends[0], *ends[1]]
-        self.src, self.dst = scratch.column(np.int64), scratch.column(np.int64)
         self._table, self._ends, self._rows, self._missing = table, ends, rows, missing
         self._kept = scratch.column(bool)
         self._sides = [nodes[table.type[0]], nodes[table.type[2]]]
+        is_small = all(len(side.ids) <= INT32_MAX and not self._grows(side) for side in self._sides)
+        self.src, self.dst = (scratch.column(np.int32 if is_small else np.int64) for _ in range(2))
         self._may_be_null = any(n.table is not None and _same_rows(n.table.rows, table.rows) for n in self._sides)
         self._nulls = self._unknown = self._loops = 0
         self._examples: list[str] = []

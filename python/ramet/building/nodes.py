@@ -9,7 +9,7 @@ import numpy as np
 from ramet.building.columns import FEATURES, TypedRows, make_values, value_columns
 from ramet.building.keys import as_keys
 from ramet.building.node_ids import IdReader, NodeIds
-from ramet.building.scan import Report, chunks, scan
+from ramet.building.scan import Reader, Report, chunks, scan
 from ramet.building.scratch import Scratch
 from ramet.building.splits import Splitter, check_split, is_by_time, split_column
 from ramet.building.values import NO_LABEL, Times, Values
@@ -46,7 +46,7 @@ class Nodes:
         values = make_values(table, what, rows, scratch, dtype)
         times = Times(f"{what}: split", split, rows.type_of(split), rows.place) if is_by_time(table.split) else None
         splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)
-        readers = [of for of in values.values() if of.has_categories]
+        readers: list[Reader] = [of for of in values.values() if of.has_categories]
         if splitter.columns:
             readers.append(splitter)
         kept = None

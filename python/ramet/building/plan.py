@@ -10,18 +10,21 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ramet import _core
+from ramet._support.arguments import as_int
 from ramet._support.memory import available_memory
 from ramet.building.columns import TypedRows, make_values, value_columns
 from ramet.building.keys import as_keys, kind_of
 from ramet.building.node_ids import NodeIds
 from ramet.building.scan import chunks
 from ramet.building.scratch import Scratch
-from ramet.inputs.tables import Description, EdgeTable, NodeTable, as_columns
+from ramet.building.values import Values
+from ramet.inputs.tables import Column, Description, EdgeTable, NodeTable, as_columns
 
 LEAST_MEMORY = 128 << 20  # two batches that are read, a chunk of rows in three forms, and the buffers of a partition
 SAMPLE_SECONDS = 0.5
@@ -68,12 +71,13 @@ class Plan:
 def make_plan(description: Description, folder: str, memory: int | None, dtype="float32") -> Plan:
     """folder: where the store and temporary files would be."""
     speeds = _Speeds(folder)
-    steps = tuple(_step(table, memory, dtype, speeds) for table in (*description.nodes, *description.edges))
+    nodes = [_node_step(table, dtype) for table in description.nodes]
+    edges = [_edge_step(table, dtype, speeds) for table in description.edges]
+    steps = (*nodes, *edges)
     store, temporary = sum(step.bytes for step in steps), sum(step.temporary for step in steps)
     slack = 1 << 20  # headers, and texts of the store
     if memory is None:
-        edges = sum(step.bytes for step in steps[len(description.nodes) :])
-        needs, disk = LEAST_MEMORY + temporary + edges, store + slack
+        needs, disk = LEAST_MEMORY + temporary + sum(step.bytes for step in edges), store + slack
     else:
         needs, disk = memory, store + temporary + slack
     seconds = sum(step.seconds for step in steps) + store / speeds.write
@@ -92,55 +96,69 @@ def require_fit(plan: Plan, folder: str) -> None:
         raise OSError(28, f"the build takes {_bytes(plan.disk)}, and {_bytes(plan.free_disk)} are free", folder)
 
 
-def _step(table: NodeTable | EdgeTable, memory: int | None, dtype, speeds: _Speeds) -> Step:
-    is_edge = isinstance(table, EdgeTable)
-    name = " ".join(table.type) if is_edge else table.type
+def _node_step(table: NodeTable, dtype) -> Step:
+    what = f"nodes {table.type}"
     if table.rows is None:
-        return Step(f"nodes {name}", table.num_nodes, 0, 0, 0)
-    what = f"{'EdgeTable' if is_edge else 'NodeTable'}({table.type!r})"
-    ends = [as_columns(table.source), as_columns(table.destination)] if is_edge else [as_columns(table.id)]
-    began = time.perf_counter()
-    rows = TypedRows(table, what, value_columns(table), [column for end in ends for column in end])
-    count = rows.count()
-    scratch = Scratch(None)
-    values = make_values(table, what, rows, scratch, dtype)
-    scanned = time.perf_counter() - began  # of text files, and of a table that is normalized: the build does it again
-    width = sum(of.dtype.itemsize * int(np.prod(of.shape, dtype=np.int64)) for of in values.values())
-    per_row, key_bytes = _sample(rows, ends, list(values.values()), scratch)
-    seconds = scanned + count * per_row
-    if not is_edge:
-        ids = int(count * (key_bytes + KEY_BYTES)) if ends[0] else 0
-        return Step(f"nodes {name}", count, count * width + ids, ids, seconds)
+        return Step(what, as_int(table.num_nodes, "num_nodes", 0), 0, 0, 0)
+    sample = _Sample(table, f"NodeTable({table.type!r})", [as_columns(table.id)], dtype)
+    ids = int(sample.count * (sample.key_bytes + KEY_BYTES)) if table.id is not None else 0
+    return Step(what, sample.count, sample.count * sample.width + ids, ids, sample.seconds)
+
+
+def _edge_step(table: EdgeTable, dtype, speeds: _Speeds) -> Step:
+    sample = _Sample(
+        table, f"EdgeTable({table.type!r})", [as_columns(table.source), as_columns(table.destination)], dtype
+    )
     directions = 1 + (table.undirected or table.reverse is not None)
-    own = directions * count * (16 + width) + 16 * count  # indices, edge ids, values; and indptr of as many nodes
-    temporary = count * (17 + width) + directions * count * (
-        24 + width
-    )  # ends, values; then partitions, and values sorted
-    named = int(2 * count * (key_bytes + KEY_BYTES))  # where no table has the nodes
+    count = directions * sample.count
+    own = count * (16 + sample.width) + 16 * sample.count  # indices, edge ids, values; and indptr of as many nodes
+    temporary = sample.count * (17 + sample.width)  # ends and values in the order of rows
+    temporary += count * (24 + sample.width)  # partitions, the CSC, and values in its order
+    temporary += int(2 * sample.count * (sample.key_bytes + KEY_BYTES))  # ids of nodes that no table has
     sorts = directions + (table.duplicates != "keep")
-    return Step(f"edges {name}", count, own, temporary + named, seconds + sorts * count / speeds.sort)
+    seconds = sample.seconds + sorts * sample.count / speeds.sort
+    return Step(f"edges {' '.join(table.type)}", sample.count, own, temporary, seconds)
 
 
-def _sample(rows: TypedRows, ends, values, scratch: Scratch) -> tuple[float, float]:
-    """Seconds of a row, and bytes of its keys beyond 8, from the first rows."""
-    columns = list(dict.fromkeys([c for end in ends for c in end] + [c for of in values for c in of.columns]))
-    if not columns:
-        return 0, 0
-    place = {column: number for number, column in enumerate(columns)}
-    kinds = [kind_of([rows.type_of(column) for column in end], "an id") for end in ends if end]
-    ids = [NodeIds(kind, scratch) for kind in kinds]
-    began, seen, key_bytes = time.perf_counter(), 0, 0
-    for first, arrays in chunks(rows, columns):
-        for of, end in zip(ids, [end for end in ends if end], strict=True):
-            keys = as_keys(of.kind, [arrays[place[column]] for column in end])
-            of.add(keys.values)
-            key_bytes += 0 if of.kind != "text" else len(keys.values[0])
-        for table in values:
-            table.rows(first, [arrays[place[column]] for column in table.columns])
-        seen += len(arrays[0])
-        if time.perf_counter() - began > SAMPLE_SECONDS:
-            break
-    return (time.perf_counter() - began) / max(seen, 1), key_bytes / max(seen, 1)
+class _Sample:
+    """What the first rows of a table cost, and what its rows take.
+
+    count: of all rows. width: bytes of a row in the store. key_bytes: of the texts that are ids, of a row. seconds: of
+    all rows.
+    """
+
+    def __init__(self, table: NodeTable | EdgeTable, what: str, ends: Sequence[tuple[Column, ...]], dtype):
+        began = time.perf_counter()
+        rows = TypedRows(table, what, value_columns(table), [column for end in ends for column in end])
+        self.count = rows.count()
+        scratch = Scratch(None)
+        values = list(make_values(table, what, rows, scratch, dtype).values())
+        passes = time.perf_counter() - began  # over text files, and over what is normalized: a build makes them, too
+        self.width = sum(of.dtype.itemsize * int(np.prod(of.shape, dtype=np.int64)) for of in values)
+        self.key_bytes, per_row = 0.0, 0.0
+        columns = list(dict.fromkeys([c for end in ends for c in end] + [c for of in values for c in of.columns]))
+        if columns and self.count:
+            self._measure(rows, columns, [end for end in ends if end], values, scratch)
+            per_row = self._spent / self._seen
+        self.seconds = passes + self.count * per_row
+
+    def _measure(
+        self, rows: TypedRows, columns: list[Column], ends, values: Sequence[Values], scratch: Scratch
+    ) -> None:
+        place = {column: number for number, column in enumerate(columns)}
+        ids = [NodeIds(kind_of([rows.type_of(column) for column in end], "an id"), scratch) for end in ends]
+        began, text_bytes = time.perf_counter(), 0
+        for first, arrays in chunks(rows, columns):
+            for of, end in zip(ids, ends, strict=True):
+                keys = as_keys(of.kind, [arrays[place[column]] for column in end])
+                of.add(keys.values)
+                text_bytes += len(keys.values[0]) if of.is_text else 0
+            for table in values:
+                table.rows(first, [arrays[place[column]] for column in table.columns])
+            self._seen, self._spent = first + len(arrays[0]), time.perf_counter() - began
+            if self._spent > SAMPLE_SECONDS:
+                break
+        self.key_bytes = text_bytes / self._seen
 
 
 class _Speeds:
@@ -155,7 +173,7 @@ class _Speeds:
         block = np.zeros(16 << 20, np.uint8)
         with tempfile.TemporaryFile(dir=folder) as file:
             began = time.perf_counter()
-            file.write(block)
+            file.write(block.data)
             file.flush()
             os.fsync(file.fileno())
             self.write = len(block) / (time.perf_counter() - began)

@@ -17,7 +17,8 @@ Report = Callable[[int, int], None]
 class Reader(Protocol):
     """Takes its columns of every row, in order."""
 
-    columns: Sequence[Column]
+    @property
+    def columns(self) -> Sequence[Column]: ...
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         """`arrays`: pyarrow arrays of the rows from number `first` on."""

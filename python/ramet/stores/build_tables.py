@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ramet import _core
-from ramet._support.arguments import as_flag, as_int, shortened
+from ramet._support.arguments import as_flag, as_int, as_path, shortened
 from ramet._support.log import log
 from ramet.building.contents import Building
-from ramet.building.plan import LEAST_MEMORY, Plan, make_plan
+from ramet.building.plan import LEAST_MEMORY, Plan, make_plan, require_fit
 from ramet.inputs import objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
@@ -19,23 +19,34 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def build_tables(
-    path: str, description: Description, *, memory, scale: str, out_edges: bool, progress: bool, **options
+    path: str, description: Description, *, memory, dtype, scale: str, out_edges: bool, progress: bool, **options
 ) -> list[str]:
     """Writes a store; options: those of Building. Returns what the user should know of it."""
-    bound = as_memory(memory)
-    beside = os.path.dirname(os.path.abspath(path))
+    bound, beside = as_memory(memory), os.path.dirname(os.path.abspath(path))
     _core.check_target(os.fsencode(path))
     os.makedirs(beside, exist_ok=True)
-    building = Building(description, beside, memory=bound, progress=progress, **options)
+    building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
+    if bound is not None:
+        require_fit(make_plan(description, beside, bound, dtype), beside)
     notes = building.save(path, scale=scale, out_edges=as_flag(out_edges, "out_edges"), progress=progress)
     for note in notes:
         log.info("%s: %s", path, note)
     return notes
 
 
-def plan(path, source=None, *, nodes=None, edges=None, memory=None, undirected=None, **options) -> Plan:
-    """What ramet.build() with these arguments would do: memory, disk and seconds, before it does it."""
-    return make_plan(described(source, nodes, edges, undirected), as_memory(memory), **options)
+def plan(path, source=None, *, nodes=None, edges=None, memory=None, undirected=None, dtype="float32") -> Plan:
+    """What ramet.build() with these arguments would take. Writes nothing; reads text files once, and samples the rows.
+
+    Returns a Plan: `memory`, `disk` (upper bounds, in bytes), `seconds`, `fits`, and text for people. Raises what
+    build() raises for arguments that do not fit, and ValueError for the files of a layout that is no tables.
+    """
+    description = described(source, nodes, edges, undirected)
+    if description is None:
+        raise ValueError(f"{source} holds no tables: its graph is built in memory")
+    beside = os.path.dirname(os.path.abspath(as_path(path)))
+    while not os.path.isdir(beside):  # build() makes it
+        beside = os.path.dirname(beside)
+    return make_plan(description, beside, as_memory(memory), dtype)
 
 
 def described(source, nodes, edges, undirected) -> Description | None:
