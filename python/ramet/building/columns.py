@@ -89,7 +89,7 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
         made["label"] = _label(f"{what}: label", table.label, rows, scratch)
     if table.time is not None:
         made["time"] = Times(f"{what}: time", table.time, rows.type_of(table.time), rows.place)
-    if getattr(table, "weight", None) is not None:
+    if isinstance(table, EdgeTable) and table.weight is not None:
         made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
     if table.normalize:
         floating = {

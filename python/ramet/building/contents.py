@@ -50,14 +50,13 @@ class Building:
         self._contents = Contents()
         self._about: dict[str, dict] = {}
         self._order, self._orders = order, dict[str, Order]()
-        self._is_sorted = False
+        self._is_sorted = self._out_edges = False
         self._notes = list(description.notes)
 
     def save(self, path, *, scale: str, out_edges: bool, progress: bool) -> list[str]:
         """Writes the store. Returns sentences on what was left out or added."""
+        self._out_edges = out_edges
         contents = self._read()
-        if out_edges:
-            contents.add_out_edges()
         contents.save(path, dtype=self._recoded or None, scale=scale, progress=progress)
         return [*self._notes, *(note for nodes in self._nodes.values() for note in nodes.notes())]
 
@@ -124,14 +123,14 @@ class Building:
         csc = self._csc.csc(ends, src, dst, table.undirected)
         if table.undirected and table.duplicates == "keep":
             require_equal(csc, edges)
-        self._add_type(edges.type, csc, edges)
         if table.undirected:
             self._contents.add_reverse(edges.type, edges.type, edges.num_rows)
+        self._add_type(edges.type, csc, edges)
         for split, ids in edges.splits().items():
             self._contents.add_edge_split(split, edges.type, ids, f"EdgeTable({edges.type!r}): split {split!r}")
         if (reverse := table.reverse_type) is not None:
-            self._add_type(reverse, self._csc.csc(ends[::-1], dst, src), edges)
             self._contents.add_reverse(edges.type, reverse)
+            self._add_type(reverse, self._csc.csc(ends[::-1], dst, src), edges)
         self._about |= {f"{edge_folder(edges.type)}/{name}": about for name, about in edges.about().items()}
         self._notes += edges.notes
 
@@ -140,6 +139,8 @@ class Building:
         tables = {name: self._csc.in_order(csc, rows) for name, rows in edges.tables.items()}
         self._csc.name_edges(csc, edges)
         self._contents.add_edge_type(edge_type, csc)
+        if self._out_edges and self._contents.needs_out_edges(edge_type):
+            self._contents.add_out_arrays(edge_type, self._csc.by_source(csc, len(self._nodes[edge_type[0]].ids)))
         for name, rows in tables.items():
             self._contents.add_edge_table(edge_type, name, rows, f"EdgeTable({edges.type!r}): table {name!r}")
 

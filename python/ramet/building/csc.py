@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ramet import _core
+from ramet.arrays import INT32_MAX
 from ramet.building.edges import Edges
 from ramet.building.external import external_csc
 from ramet.building.parallel_edges import Rows, require_equal_rows
@@ -76,6 +77,17 @@ class CscBuilder:
         for begin in range(0, len(result), BLOCK):
             end = min(begin + BLOCK, len(result))
             result[begin:end] = table[_ids_of(csc, begin, end) % max(len(table), 1)]
+        return result
+
+    def by_source(self, csc: Csc, num_src: int) -> Csc:
+        """The same edges by source, in the order of their destinations; equal ones by position. Their ids stay."""
+        num_dst = len(csc.indptr) - 1
+        destinations = self._scratch.column(np.int32 if num_dst <= INT32_MAX else np.int64)
+        for begin, end in _row_blocks(csc.indptr):
+            destinations.append(np.repeat(np.arange(begin, end), np.diff(csc.indptr[begin : end + 1])))
+        result = self.csc((destinations.array(), csc.indices), num_dst, num_src)
+        if csc.edge_ids is not None:
+            result.edge_ids = self.in_order(result, csc.edge_ids)
         return result
 
     def name_edges(self, csc: Csc, edges: Edges) -> None:

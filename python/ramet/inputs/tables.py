@@ -124,7 +124,8 @@ class Description:
     notes: tuple[str, ...] = ()  # sentences for the user: what was found, and what was left out
 
     def __post_init__(self) -> None:
-        for what, names in (("nodes", [t.type for t in self.nodes]), ("edges", self._edge_types())):
+        types: tuple[tuple[str, list], ...] = (("nodes", [t.type for t in self.nodes]), ("edges", self._edge_types()))
+        for what, names in types:
             twice = [name for name in names if names.count(name) > 1]
             if twice:
                 raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,8 @@ class Contents:
         self.sorted_rows: dict[str, str] = {}  # encoded edge type -> place of the table by which its rows are sorted
         self.reverses: Reverses = {}
         self._reverse_types: dict[EdgeTypeName, EdgeTypeName] = {}
-        self._arrays: dict[str, np.ndarray | StreamedRows] = {}
+        self._arrays: dict[str, np.ndarray] = {}
+        self._streamed: dict[str, StreamedRows] = {}
 
     def add_node_type(self, node_type: str, num_nodes: int) -> None:
         as_folder(node_type, "a node type")
@@ -75,7 +77,7 @@ class Contents:
         """As add_node_table(), of rows that come when the store is written."""
         check_table_name(name, what)
         encoded = as_folder(name, f"a table of node type {node_type!r}")
-        self._arrays[f"node/{as_folder(node_type, 'a node type')}/{encoded}"] = rows
+        self._streamed[f"node/{as_folder(node_type, 'a node type')}/{encoded}"] = rows
 
     def add_edge_type(self, edge_type: EdgeTypeName, csc: Csc) -> None:
         """`csc` has been checked against the node types: it comes out of _core."""
@@ -134,11 +136,20 @@ class Contents:
     def add_out_edges(self) -> None:
         """The edges of each type by source, too, but of types made undirected, whose own rows are as good."""
         for edge_type in self.num_edges:
-            folder, encoded = edge_folder(edge_type), encoded_edge_type(edge_type)
-            if self._reverse_types.get(edge_type) != edge_type or encoded in self.sorted_rows:
+            if self.needs_out_edges(edge_type):
+                folder = edge_folder(edge_type)
                 topology = self._arrays[f"{folder}/indptr"], self._arrays[f"{folder}/indices"]
                 ids = self._arrays.get(f"{folder}/edge_ids")
                 self._arrays.update(out_arrays(edge_type, *topology, ids, self.num_nodes[edge_type[0]]))
+
+    def needs_out_edges(self, edge_type: EdgeTypeName) -> bool:
+        return self._reverse_types.get(edge_type) != edge_type or encoded_edge_type(edge_type) in self.sorted_rows
+
+    def add_out_arrays(self, edge_type: EdgeTypeName, csc: Csc) -> None:
+        """The edges of a type by source, in the order of their destinations. Ids are there."""
+        folder = f"out/{encoded_edge_type(edge_type)}"
+        arrays = {"indptr": csc.indptr, "indices": csc.indices, "edge_ids": csc.ids()}
+        self._arrays |= {f"{folder}/{name}": array for name, array in arrays.items()}
 
     def save(self, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
         """Writes a store to the folder `path`, in one step: a store that is there already is
@@ -160,10 +171,10 @@ class Contents:
                 progress=report,
             )
 
-    def as_written(self) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
-        """Node counts by encoded type name, and the arrays by their place in the folder."""
+    def as_written(self) -> tuple[dict[str, int], list[tuple[str, Any]]]:
+        """Node counts by encoded type name, and the arrays, or StreamedRows, by their place in the folder."""
         counts = {_core.encode_name(name): count for name, count in self.num_nodes.items()}
-        return counts, list(self._arrays.items())
+        return counts, [*self._arrays.items(), *self._streamed.items()]
 
     def _add_rows(self, place: str, rows: np.ndarray | Quantized) -> None:
         if isinstance(rows, Quantized):
