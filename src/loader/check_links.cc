@@ -84,8 +84,7 @@ void check_exclusion(const Exclusion& rule, const InputEdges& edges, const Graph
 
 void check_links(const LoaderOptions& options, const Graph& graph) {
   if (options.links.empty()) return;
-  if (options.cooperative.membership)
-    throw_invalid("links are given for ranks that cooperate, which take nodes");
+  if (graph.part()) throw_invalid("links are given, but the graph is a part of one");
   for (size_t i = 0; i < options.links.size(); ++i) {
     const InputEdges& edges = options.links[i];
     check_pairs(edges, graph, i);
