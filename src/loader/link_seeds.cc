@@ -198,8 +198,9 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
     for (const Exclusion& rule : edges.excluded) {
       Finder& finder = input.finders.emplace_back(Finder{rule, std::nullopt});
       const bool is_itself = are_edges(edges) && rule.edge_type == edges.edge_type;
-      if (!is_itself || rule.reversed)
-        finder.edges.emplace(graph_->edge_types()[static_cast<size_t>(rule.edge_type)]);
+      if (is_itself && !rule.reversed) continue;
+      const EdgeType& type = graph_->edge_types()[static_cast<size_t>(rule.edge_type)];
+      finder.edges.emplace(type, graph_->node_types()[static_cast<size_t>(type.dst)].rows);
     }
     num_items_ += input.num_items;
     inputs_.push_back(std::move(input));

@@ -76,8 +76,6 @@ class LoaderConfig:
         combinations.check(self.kind, self.given())
         if self.kind not in combinations.SUPPORTED[combinations.PART]:
             require_whole(self.graph)
-        if self.links is not None and self.graph.part is not None:
-            raise ValueError("the graph is a part, which a LinkLoader does not take: it looks up edges of all nodes")
 
     @property
     def kind(self) -> str:

@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 from comparison import by_type, labor
-from small_graphs import CITES, REVERSE, WRITES, heterogeneous
+from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
 
 import ramet
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F  # noqa: E402  (these need torch)
+import torch.distributed as dist  # noqa: E402  (these need torch)
+import torch.nn.functional as F  # noqa: E402
 from cooperative_ranks import cooperating, open_store  # noqa: E402
 from test_cooperative_ranks import assert_close, assert_same_sets, union  # noqa: E402
 from together import edges  # noqa: E402
@@ -31,9 +32,10 @@ SEVERAL_TYPES = {
     "exclude": {WRITES: REVERSE},
     "tables": ("feat",),
 }
+CACHED = {"placement": ramet.Placement(cache_rows=20, cache_by="presampling")}
 CASES = {
     "binary": (3, ONE_TYPE | {"negatives": ramet.Negatives("binary", 1.5)}, "hash"),
-    "triplet": (2, ONE_TYPE | {"negatives": ramet.Negatives("triplet", 2)} | labor(1), "range"),
+    "triplet": (2, ONE_TYPE | {"negatives": ramet.Negatives("triplet", 2)} | labor(1) | CACHED, "range"),
     "labels": (3, ONE_TYPE | {"labels": np.arange(41) % 2.0}, np.full(1000, 1)),
     "in-batch": (2, SEVERAL_TYPES | {"negatives": ramet.Negatives("binary", 2, "in-batch", corrupt="both")}, "hash"),
     "types": (3, SEVERAL_TYPES | {"negatives": "triplet"}, {"paper": "range", "author": "hash"}),
@@ -63,8 +65,8 @@ class Model(torch.nn.Module):
 
 def train(group, store, options, ownership, groups=()):
     """(loss, input ids, (source, destination, label) of pairs and negatives, edges, gradients) of every step. group:
-    None for one process."""
-    graph = open_store(store)
+    None for one process. store: a folder, in which {rank} stands for the rank."""
+    graph = open_store(store.format(rank=group and dist.get_rank()))
     ranks = False if group is None else cooperating(group, ramet.Cooperate(ownership=ownership), groups)
     loader, model = ramet.LinkLoader(graph, ranks=ranks, **options), Model(graph)
     wrapped = Cooperative(model) if group is None else DistributedDataParallel(Cooperative(model), process_group=group)
@@ -148,14 +150,38 @@ def test_groups_are_data_parallel(world, store):
         assert_same_sets(union([[of_rank] for of_rank in of_ranks]), [alone])
 
 
-def make(store, edges):
-    ramet.LinkLoader(open_store(store), [2], edges, ranks=ramet.Cooperate())
+@pytest.fixture(scope="module")
+def parts(store, tmp_path_factory):
+    """As train() takes them."""
+    path = tmp_path_factory.mktemp("links") / "parts"
+    ramet.partition(ramet.open(store), WORLD, path, method="hash")
+    return f"{path}/part-{{rank}}"
 
 
-def test_pairs_that_differ_and_parts_are_refused(world, store, tmp_path):
-    for _, words in world.outcomes(make, store, np.arange(9), others={2: [store, np.arange(1, 10)]}):
+def test_parts_take_pairs_of_nodes(world, store, parts):
+    """Each rank excludes the edges into its own nodes."""
+    edges = homogeneous().find_edges(ONE_TYPE["edges"])
+    options = ONE_TYPE | {"edges": edges, "negatives": ramet.Negatives(exact=False, loops=False)}
+    per_rank = world.call(train, parts, options, None, size=WORLD)
+    for of_ranks, alone in assert_same(per_rank, train(None, store, options, None)):
+        assert union([[of_rank] for of_rank in of_ranks]) == [alone]
+
+
+def make(store, options):
+    options = {"edges": np.array([[1], [2]]), "ranks": ramet.Cooperate()} | options
+    ramet.LinkLoader(open_store(store.format(rank=dist.get_rank())), [2], **options)
+
+
+def test_what_ranks_and_parts_cannot_agree_on_is_refused(world, store, parts):
+    one, other = ({"edges": np.arange(k, k + 9)} for k in (0, 1))
+    for _, words in world.outcomes(make, store, one, others={2: [store, other]}):
         assert "ValueError: rank 2 has graph and edges=<ramet.Graph " in words
         assert "9 of ('node', 'to', 'node'), [" in words
-    ramet.partition(ramet.open(store), 2, tmp_path, method="range")
-    with pytest.raises(ValueError, match="the graph is a part, which a LinkLoader does not take"):
-        make(tmp_path / "part-0", None)
+    for options, problem in [
+        (one, "edges are edges by id, of which a part of a graph has a few"),
+        ({"negatives": "binary"}, "negatives have exact=True, which asks for all edges"),
+        ({"negatives": ramet.Negatives(exact=False, source="degree")}, "negatives have source='degree'"),
+        ({"negatives": ramet.Negatives(exact=False)}, "negatives have loops=None"),
+    ]:
+        for outcome, words in world.outcomes(make, parts, options):
+            assert (outcome, problem in words) == ("failed", True)
