@@ -30,7 +30,8 @@ using Exchange = std::function<Message(const Message&)>;
 
 // The origins of a block's source rows when ranks cooperate, for one node type. A layer's input has
 // a row for each of the first num_owned nodes of this rank's n_id. Its sources are the
-// destinations, in order, and then rows pulled from rank 0, rank 1, ..., this rank included.
+// destinations, in order, and then rows pulled from rank 0, rank 1, ..., this rank included. Seeds
+// that a rank asked for are like sources of a block without destinations.
 struct ExchangePlan {
   int64_t num_owned = 0;
   Array send_rows;  // int32: rows of the layer's input to send, those for rank 0 first

@@ -73,6 +73,9 @@ struct Minibatch {
   // int64, by node type: the position of the seed in whose tree each node is. Empty unless
   // disjoint.
   std::vector<Array> trees;
+  // By node type, where cooperating ranks asked for seeds that others may own: how the rows of the
+  // seeds, after the last layer, come to the ranks that asked. Else empty.
+  std::vector<ExchangePlan> seed_exchange;
   // int64[num_seeds], or [num_seeds, 2] where seeds were given two times each; in host memory.
   // Without data unless SampleOptions::time.
   Array seed_times;
@@ -82,6 +85,12 @@ struct Minibatch {
 // arrays. A structured binding does not compile when an array is missing.
 template <typename AnyMinibatch, typename Body>
 void for_each_array(AnyMinibatch& minibatch, Body&& body) {
+  const auto each_of = [&](auto& plans) {
+    for (auto& plan : plans) {
+      body(plan.send_rows);
+      body(plan.source_ids);
+    }
+  };
   for (auto& ids : minibatch.n_id)
     body(ids);
   for (auto& trees : minibatch.trees)
@@ -94,11 +103,9 @@ void for_each_array(AnyMinibatch& minibatch, Body&& body) {
       body(position);
       body(edge_weight);
     }
-    for (auto& plan : block.exchange) {
-      body(plan.send_rows);
-      body(plan.source_ids);
-    }
+    each_of(block.exchange);
   }
+  each_of(minibatch.seed_exchange);
 }
 
 class NeighborSampler {

@@ -132,6 +132,10 @@ void bind_batch(nb::module_& m) {
                       size_t type) { return block_of(b, block).exchange.at(type); })
       .def("has_plan",
            [](const PyBatch& b, size_t block) { return !block_of(b, block).exchange.empty(); })
+      .def("seed_plan",
+           [](const PyBatch& b, size_t type) { return b.batch.minibatch.seed_exchange.at(type); })
+      .def_prop_ro("has_seed_plan",
+                   [](const PyBatch& b) { return !b.batch.minibatch.seed_exchange.empty(); })
       .def("indptr", [](const PyBatch& b, size_t block,
                         size_t type) { return to_python(relation_of(b, block, type).indptr); })
       .def("indices", [](const PyBatch& b, size_t block,

@@ -35,6 +35,8 @@ void check_pairs(const InputEdges& edges, const Graph& graph, size_t input) {
   require_index(edges.src, num_types, "node type");
   require_index(edges.dst, num_types, "node type");
   if (edges.sources.data == nullptr) {
+    if (graph.part())
+      throw_invalid(name_of(input, "sources"), " are missing, which a part of a graph needs");
     require_index(edges.edge_type, std::ssize(graph.edge_types()), "edge type");
     const EdgeType& type = graph.edge_types()[static_cast<size_t>(edges.edge_type)];
     if (type.src != edges.src || type.dst != edges.dst)
@@ -84,8 +86,6 @@ void check_exclusion(const Exclusion& rule, const InputEdges& edges, const Graph
 
 void check_links(const LoaderOptions& options, const Graph& graph) {
   if (options.links.empty()) return;
-  if (options.cooperative.membership)
-    throw_invalid("links are given for ranks that cooperate, which take nodes");
   for (size_t i = 0; i < options.links.size(); ++i) {
     const InputEdges& edges = options.links[i];
     check_pairs(edges, graph, i);

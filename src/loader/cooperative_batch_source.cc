@@ -9,6 +9,38 @@
 #include "table_reads.h"
 
 namespace ramet {
+namespace {
+
+// Leaves the seeds that this rank owns, and in `input_id` their positions.
+void keep_owned(const Membership& membership, SeedList& seeds, Array& input_id, BufferPool& pool) {
+  const auto positions = input_id.as<int64_t>();
+  std::vector<int64_t> kept;
+  size_t at = 0;
+  for (auto& [type, ids, times] : seeds.types) {
+    const Ownership& owners = membership.owners[static_cast<size_t>(type)];
+    size_t count = 0;
+    for (const int64_t id : ids) {
+      const int64_t position = positions[at++];
+      if (owners.owner(id) != membership.rank) continue;
+      ids[count++] = id;
+      kept.push_back(position);
+    }
+    ids.resize(count);
+  }
+  input_id = copy(borrow(std::span<const int64_t>(kept)), pool);
+}
+
+// Numbers the ends of pairs as their rows arrive after the last layer.
+void renumber(const CooperativeSampler& sampler, const InputEdges& edges, const Links& links) {
+  auto* end = static_cast<int64_t*>(links.edge_label_index.data);
+  for (const int type : {edges.src, edges.dst}) {
+    const auto places = sampler.places_of_seeds(type);
+    for (int64_t i = 0; i < links.edge_label_index.shape[1]; ++i, ++end)
+      *end = places[static_cast<size_t>(*end)];
+  }
+}
+
+}  // namespace
 
 CooperativeParts::CooperativeParts(std::shared_ptr<const LoaderParts> its_loader,
                                    Membership its_membership)
@@ -35,19 +67,16 @@ void CooperativeBatchSource::fetch(Batch& batch, BatchReads* reads, const std::a
 }
 
 std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {
-  const SeedList seeds = parts.loader->seeds->take(batch);
-  const auto& [type, all, times] = seeds.types.front();
-  const Ownership& owners = parts.membership.owners[static_cast<size_t>(type)];
-  const auto positions = batch.input_id.as<int64_t>();
-  std::vector<int64_t> nodes, own_positions;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (owners.owner(all[i]) != parts.membership.rank) continue;
-    nodes.push_back(all[i]);
-    own_positions.push_back(positions[i]);
+  SeedList seeds = parts.loader->seeds->take(batch);
+  const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
+  if (batch.links.empty()) {
+    keep_owned(parts.membership, seeds, batch.input_id, *parts.loader->pool);
+    return parts.sampler.start(seeds.view(), epoch, step);
   }
-  batch.input_id = copy(borrow(std::span<const int64_t>(own_positions)), *parts.loader->pool);
-  return parts.sampler.start(type, nodes, static_cast<uint64_t>(batch.epoch),
-                             static_cast<uint64_t>(batch.step));
+  Message message = parts.sampler.ask(seeds.view(), epoch, step, seeds.view_excluded());
+  for (size_t k = 0; k < batch.links.size(); ++k)
+    renumber(parts.sampler, parts.loader->options.links[k], batch.links[k]);
+  return message;
 }
 
 }  // namespace ramet

@@ -36,8 +36,8 @@ class CooperativeBatchSource final : public BatchSource {
   const Exchange exchange_;
 };
 
-// Begins to sample the batch, and leaves in batch.input_id the seeds that this rank owns; as
-// CooperativeSampler::start().
+// Begins to sample the batch, as CooperativeSampler does. Of nodes it leaves those in
+// batch.input_id that this rank owns; of pairs all are this rank's.
 [[nodiscard]] std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch);
 
 }  // namespace ramet

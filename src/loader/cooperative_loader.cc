@@ -13,9 +13,6 @@ namespace ramet {
 
 CooperativeLoader::CooperativeLoader(const NeighborLoader& loader, Membership membership)
     : loader_(loader.parts()) {
-  if (loader_->options.inputs.size() != 1)
-    throw_invalid("input nodes are of ", loader_->options.inputs.size(),
-                  " node types, expected one where ranks cooperate");
   require_none_pulled(*loader_);
   parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership));
 }

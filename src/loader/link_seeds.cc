@@ -203,7 +203,8 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
         input.into_destinations = type;
       Finder& finder = input.finders.emplace_back(Finder{rule, std::nullopt});
       const bool is_itself = are_edges(edges) && rule.edge_type == edges.edge_type;
-      if (!is_itself || rule.reversed) finder.edges.emplace(*type);
+      if (is_itself && !rule.reversed) continue;
+      finder.edges.emplace(*type, graph_->node_types()[static_cast<size_t>(type->dst)].rows);
     }
     num_items_ += input.num_items;
     inputs_.push_back(std::move(input));

@@ -13,8 +13,8 @@
 //     Minibatch minibatch = sampler.take();
 //
 // Memory: keeps scratch memory from minibatch to minibatch. One thread at a time. Failure: as
-// NeighborSampler. Invalid bytes from a peer are kCorrupt and name the rank. After an error, call
-// start() again.
+// NeighborSampler. Invalid bytes from a peer are kCorrupt and name the rank. After an error, begin
+// again.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,22 @@ class CooperativeSampler {
                      int threads = 1);
   ~CooperativeSampler();
 
-  // Begins the minibatch of `seeds`, which this rank owns, in any order, repeats allowed. start()
-  // and receive() return the message to send now, or nullopt when the minibatch is complete.
-  // `excluded`: as of NeighborSampler; those whose destinations others own may be among them.
-  [[nodiscard]] std::optional<Message> start(int seed_type,
-                                             std::span<const int64_t> seeds,
+  // Begins the minibatch of `seeds`, which this rank owns, in any order, repeats allowed; of the
+  // same node types on every rank. start() and receive() return the message to send now, or nullopt
+  // when the minibatch is complete. `excluded`: as of NeighborSampler; those whose destinations
+  // others own may be among them.
+  [[nodiscard]] std::optional<Message> start(std::span<const Seeds> seeds,
                                              uint64_t epoch,
                                              uint64_t step,
                                              std::span<const ExcludedEdges> excluded = {});
+  // The same of seeds of any owner, each once. The seeds of the minibatch are then those that ranks
+  // ask this one for, each once, and Minibatch::seed_exchange brings the rows of `seeds`, by owner.
+  [[nodiscard]] Message ask(std::span<const Seeds> seeds,
+                            uint64_t epoch,
+                            uint64_t step,
+                            std::span<const ExcludedEdges> excluded = {});
+  // Of each seed of a type that ask() was given, the number of its row there. Until the next call.
+  [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const;
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
 
   // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange says which

@@ -36,6 +36,11 @@ HopDriver::HopDriver(std::shared_ptr<const Graph> graph, const SampleOptions& op
       num_hops_(options.fanouts.empty() ? 0 : static_cast<int>(options.fanouts.front().size())) {}
 
 void HopDriver::start(std::span<const Seeds> seeds, uint64_t epoch, uint64_t step) {
+  set_seeds(seeds);
+  step_keys_ = ramet::step_keys(seed_, epoch, step, dependent_);
+}
+
+void HopDriver::set_seeds(std::span<const Seeds> seeds) {
   batch_ = {};
   seeds_.clear();
   seeds_of_.assign(graph_->node_types().size(), {});
@@ -43,7 +48,6 @@ void HopDriver::start(std::span<const Seeds> seeds, uint64_t epoch, uint64_t ste
     add(of_type);
   batch_.num_seeds = std::ssize(seeds_);
   batch_.merged = expand_ == Expand::kOnce;
-  step_keys_ = ramet::step_keys(seed_, epoch, step, dependent_);
 }
 
 void HopDriver::add(const Seeds& seeds) {

@@ -40,6 +40,8 @@ class HopDriver {
   // kOutOfRange, kInvalidArgument: seeds that are no nodes of their type, or too many; no such
   // type, or one twice.
   void start(std::span<const Seeds> seeds, uint64_t epoch, uint64_t step);
+  // Other seeds for what start() began. Throws as that does.
+  void set_seeds(std::span<const Seeds> seeds);
 
   // The seeds of a node type: those of the batch, or none. A copy, which is what was checked: the
   // caller's memory may change meanwhile.
@@ -49,6 +51,8 @@ class HopDriver {
   // Where those are among the seeds of all types.
   [[nodiscard]] int64_t first_seed(size_t type) const { return seeds_of_[type].begin; }
   [[nodiscard]] int64_t num_seeds() const { return batch_.num_seeds; }
+  // Of each type, in the order in which they were given.
+  [[nodiscard]] const std::vector<SeedCount>& seed_counts() const { return batch_.seeds; }
   [[nodiscard]] const DrawKeys& step_keys() const { return step_keys_; }
   [[nodiscard]] int hop() const { return static_cast<int>(batch_.blocks.size()); }
   [[nodiscard]] bool is_done() const { return hop() == num_hops_; }

@@ -242,10 +242,14 @@ TEST_CASE("steps out of turn, and seeds and members that do not fit, are refused
   CHECK_THROWS_AS(ranks[0].take(), Error);  // not yet complete
   std::vector<int64_t> foreign = ranks.own(0, seeds(), 0);
   foreign.push_back(ranks.own(0, seeds(), 2).front());
-  CHECK_THROWS_WITH_AS(ranks[0].start(0, foreign, 0, 0),
+  const std::vector<int64_t> none{-1};
+  const Seeds of_others{0, foreign}, of_none{0, none};
+  CHECK_THROWS_WITH_AS(ranks[0].start({&of_others, 1}, 0, 0),
                        doctest::Contains("belongs to rank 2, not to 0"), Error);
-  CHECK_THROWS_WITH_AS(ranks[0].start(0, std::vector<int64_t>{-1}, 0, 0),
-                       doctest::Contains("seeds[0] = -1"), Error);
+  CHECK_THROWS_WITH_AS(ranks[0].start({&of_none, 1}, 0, 0), doctest::Contains("seeds[0] = -1"),
+                       Error);
+  CHECK_THROWS_WITH_AS(ranks[0].ask({&of_none, 1}, 0, 0), doctest::Contains("seeds[0] = -1"),
+                       Error);
   CHECK(ranks.sample(0, seeds()).size() == kRanks);
   CHECK_THROWS_AS(ranks[0].take(), Error);  // a batch is taken once
 
@@ -266,7 +270,8 @@ TEST_CASE("steps out of turn, and seeds and members that do not fit, are refused
 TEST_CASE("a node type that is none is an Error") {
   CooperativeSampler sampler(graph(), uniform(), {by_hash(*graph(), kRanks), 0});
   for (const int type : {-1, 1}) {
-    CHECK_THROWS_WITH_AS(sampler.start(type, {}, 0, 0),
+    const Seeds seeds{type, {}};
+    CHECK_THROWS_WITH_AS(sampler.start({&seeds, 1}, 0, 0),
                          ("node type is " + std::to_string(type) + ", outside [0, 1)").c_str(),
                          Error);
   }

@@ -275,7 +275,8 @@ TEST_CASE("edges that cannot be excluded are named, and leave no trace") {
   const auto refused = [&](int type, const std::vector<int64_t>& positions, ErrorCode code,
                            const char* message) {
     const ExcludedEdges excluded[] = {{1, {}}, {type, positions}};
-    CHECK_THROWS_WITH_AS(static_cast<void>(ranks[0].start(0, ids, 1, 2, excluded)), message, Error);
+    CHECK_THROWS_WITH_AS(static_cast<void>(ranks[0].start({&seeds, 1}, 1, 2, excluded)), message,
+                         Error);
     CHECK(test::message_of(code, [&] { static_cast<void>(excluding(excluded)); }) == message);
   };
   constexpr auto kOutOfRange = ErrorCode::kOutOfRange, kInvalid = ErrorCode::kInvalidArgument;

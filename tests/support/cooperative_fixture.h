@@ -116,10 +116,11 @@ class Ranks {
                  uint64_t step = 0,
                  std::span<const ExcludedEdges> excluded = {}) {
     Messages sent;
-    for (size_t rank = 0; rank < size(); ++rank)
-      sent.push_back(samplers_[rank]
-                         ->start(seed_type, own(seed_type, seeds, rank), epoch, step, excluded)
-                         .value());
+    for (size_t rank = 0; rank < size(); ++rank) {
+      const std::vector<int64_t> owned = own(seed_type, seeds, rank);
+      const Seeds of_rank{seed_type, owned};
+      sent.push_back(samplers_[rank]->start(std::span(&of_rank, 1), epoch, step, excluded).value());
+    }
     return sent;
   }
 

@@ -26,6 +26,9 @@ def exchange(rows, block):
     On a heterogeneous graph rows are dicts by node type, which travel together. Differentiable once. Every rank of the
     group must call it, also with no rows. A block of an ordinary batch has all its rows: they are returned unchanged.
     Raises ValueError where `rows` are not those of the layer's input.
+
+    `block` may also be the `ends` of a LinkBatch: `rows` are then those of this rank's seeds, and the result has a row
+    for each end of its pairs and negatives.
     """
     if not block.is_cooperative:
         return rows

@@ -1,4 +1,4 @@
-"""Block: one hop of a batch."""
+"""Block: one hop of a batch. Ends: of its pairs."""
 
 from __future__ import annotations
 
@@ -244,6 +244,42 @@ class BlockOfType(Block):
 
     def _position_of(self, edge_type: EdgeTypeName):
         return self.position
+
+
+class Ends:
+    """The distinct ends of the pairs and negatives of a LinkBatch: like the sources of a block without destinations,
+    whose input are the rows of the seeds. On a heterogeneous graph, values are dicts by node type.
+    """
+
+    def __init__(self, batch: Batch):
+        self.batch = batch
+        self.index = batch._core.num_blocks  # after the blocks
+        self.is_cooperative = batch._core.has_seed_plan
+        self.group = batch.origin.group
+
+    num_dst = property(lambda self: self._per_type(lambda _: 0))
+
+    @property
+    def n_id(self):
+        """int64: the id of each end. Local ids of pairs are positions here."""
+        return self._per_type(self._ids)
+
+    @property
+    def plan(self):
+        """As Block.plan; None where this process has all rows."""
+        return self._per_type(self.batch._core.seed_plan) if self.is_cooperative else None
+
+    def __repr__(self) -> str:
+        return "batch.ends"
+
+    def _ids(self, node_type: int):
+        core = self.batch._core
+        if self.is_cooperative:
+            return self.batch._tensor(core.seed_plan(node_type).source_ids.astype(np.int64))
+        return self.batch._tensor(core.n_id(node_type)[: dict(core.seeds).get(node_type, 0)])
+
+    def _per_type(self, get: Callable):
+        return per_type(self.batch.graph, self.batch.graph.node_types, get)
 
 
 def per_type(graph: Graph, types: list, get: Callable):

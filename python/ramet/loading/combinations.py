@@ -11,7 +11,6 @@ from ramet.loading.samplers import SAMPLERS
 
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
 PART = "a part of a graph"  # ramet.partition
-SEVERAL = "input_nodes of several types"
 PROVIDED = "a ramet.Table in tables"
 EMBEDDED = "a ramet.nn.Embedding in tables"
 PROVIDED_THERE = "a ramet.Table on a device in tables"
@@ -24,7 +23,6 @@ SUPPORTED = {
     "disjoint": (CPU, GPU),
     "time": (CPU, GPU),
     "input_time": (CPU, GPU),
-    SEVERAL: (CPU, GPU),
     "tables": EVERYWHERE,
     PROVIDED: (CPU, RANKS),
     PROVIDED_THERE: (GPU,),

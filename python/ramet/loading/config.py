@@ -24,6 +24,7 @@ from ramet.loading.samplers import Sampler, as_sampler, draws_by_node_type
 from ramet.loading.states import inputs_alike
 from ramet.loading.table_requests import as_requests, described
 from ramet.loading.times import Time
+from ramet.ranks.ranks import Digest
 from ramet.ranks.world import rank_and_world
 from ramet.stores.ownership import as_owners
 from ramet.tables.owners import digest_of
@@ -75,8 +76,6 @@ class LoaderConfig:
         if self.subgraphs is not None and self.features.hide is not None:
             raise ValueError("features.hide is given, but all nodes of a subgraph are seeds")
         combinations.check(self.kind, self.given())
-        if self.links is not None and self.kind == combinations.RANKS:
-            raise ValueError("ranks is a ramet.Cooperate, which a LinkLoader does not take: such ranks own nodes")
         if self.kind not in combinations.SUPPORTED[combinations.PART]:
             require_whole(self.graph)
 
@@ -89,7 +88,6 @@ class LoaderConfig:
         """The options that not every loader takes, as docs/combinations.md names them."""
         sampler = as_sampler(self.sampler)
         expand = "once" if sampler.one_graph else self.expand
-        several = isinstance(self.input_nodes, Mapping) and len(self.input_nodes) > 1
         options = {
             "device": self.device,
             "input_time": self.input_time,
@@ -100,7 +98,6 @@ class LoaderConfig:
             combinations.PROVIDED: names_of_provided(self.rows, "host"),
             combinations.PROVIDED_THERE: names_of_provided(self.rows, "device"),
             combinations.EMBEDDED: list(self.embeddings) or None,
-            combinations.SEVERAL: list(self.input_nodes) if several else None,
         }
         options = {name: value for name, value in options.items() if value is not None}
         return options | self.features.given() | self.placement.given()
@@ -260,11 +257,19 @@ class LoaderConfig:
         }
         if owners is None:
             return {"batches": core.num_steps} | shared
-        group, digest = ranks.group, core.fingerprint()
+        group = ranks.group
         return self.options | {
             **shared,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "ownership": list(map(digest_of, owners)),
-            "graph and input_nodes": inputs_alike(self.graph, self.seed_types, self.input_ends[::2], digest),
+            f"graph and {'input_nodes' if self.links is None else 'edges'}": self._inputs_alike(core.fingerprint()),
             "features.decode": self.features.decode,
         }
+
+    def _inputs_alike(self, digest: int) -> Digest:
+        names, ends = self.seed_types, self.input_ends[::2]
+        if self.links is not None:
+            of_pairs = self.input_ends[2 * len(self.inputs) :]
+            names = [of_type.edge_type for of_type in self.pairs]
+            ends = [positions or sources for positions, sources in zip(of_pairs[::4], of_pairs[1::4])]
+        return inputs_alike(self.graph, names, ends, digest)

@@ -28,6 +28,7 @@ def make_core(
 ) -> _core.NeighborLoader:
     """owners, presampled: by node type, where ranks cooperate; the latter as of presample()."""
     group, pulls, features = ranks.group, ranks.pulling is not None, config.features
+    shares_seeds = group is not None and config.links is None  # else each rank has pairs of its own
     few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
     inputs, requests, fused = config.inputs, config.requests, config.fused
     narrowed = narrowed_tables(config.graph, requests, features)
@@ -43,8 +44,8 @@ def make_core(
         inputs=inputs,
         links=config.pairs_for_engine,
         link_order=link_order,
-        rank=ranks.rank if group is None else group.index,
-        world=ranks.world if group is None else group.count,
+        rank=group.index if shares_seeds else ranks.rank,
+        world=group.count if shares_seeds else ranks.world,
         threads=_or(few, config.threads, "threads", MAX_THREADS),
         prefetch=_or(PULLED_AHEAD if pulls else few, config.prefetch, "prefetch", MAX_PREFETCH),
         tables=for_engine(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ramet._support.tensors import to_tensor
 from ramet.loading.batch import Batch
+from ramet.loading.block import Ends
 from ramet.loading.links import LinkOrigin
 
 
@@ -18,7 +19,12 @@ class LinkBatch(Batch):
     `seeds` are the distinct ends, each at its first occurrence: sources, destinations, negatives. With disjoint trees
     they are all ends. Local ids are positions in `n_id`, as the rows of a model's result for the seeds are. Where
     `edges` is a dict, values are dicts by edge type.
+
+    Where ranks cooperate, `seeds` are the ends that this rank owns, of all ranks' pairs. Local ids are positions in
+    `ends.n_id`, whose rows `ramet.distributed.exchange(rows, batch.ends)` makes of the rows of the seeds.
     """
+
+    ends = property(lambda self: Ends(self), doc="The distinct ends of this rank's pairs and negatives, as Ends.")
 
     @property
     def edge_label_index(self):

@@ -96,6 +96,8 @@ class Negatives:
         """Of the pairs of one kind. time: the table of the loader's `time`."""
         source, _, destination = pairs.edge_type
         is_given = not isinstance(self.source, str)
+        if graph.part is not None and not is_given:
+            self._check_for_part(is_of_one_type=source == destination)
         of_sources = self._candidates(graph, source, pairs.edge_type, time, at_source=True)
         of_destinations = self._candidates(graph, destination, pairs.edge_type, time, at_source=False)
         return _core.LinkNegatives(
@@ -110,6 +112,19 @@ class Negatives:
             in_batch=not is_given and self.source == IN_BATCH,
             given=self._given(len(pairs)) if is_given else None,
         )
+
+    def _check_for_part(self, is_of_one_type: bool) -> None:
+        asks_for_all = {
+            "exact=True": self.exact,
+            f"source={self.source!r}": self.source not in (UNIFORM, IN_BATCH),
+            "loops=None": self.loops is None and is_of_one_type,
+        }
+        for field, asks in asks_for_all.items():
+            if asks:
+                raise ValueError(
+                    f"negatives have {field}, which asks for all edges or nodes, but the graph is a part: give "
+                    "exact=False, loops=False, and the source 'uniform' or 'in-batch'"
+                )
 
     def _given(self, count: int) -> np.ndarray:
         nodes = to_integers(as_array(self.source, "source"), "source").astype(np.int64, copy=False)

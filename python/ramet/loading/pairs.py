@@ -133,6 +133,8 @@ def _as_pairs(edge_type, chosen, labels, edge_time, graph: Graph, time: str | No
     if chosen is not None and not isinstance(chosen, str) and as_array(chosen, what).ndim == 2:
         sources, destinations = as_pair_index(chosen, graph, edge_type, what)
         count = len(sources)
+    elif graph.part is not None:
+        raise ValueError(f"{what} are edges by id, of which a part of a graph has a few: give pairs of nodes, [2, n]")
     else:
         if edge_type not in graph.edge_types:
             raise ValueError(f"{what} are no pairs of nodes, and the graph has no edge type {edge_type}")

@@ -11,7 +11,7 @@ from ramet.ranks.world import rank_and_world
 
 @dataclass(frozen=True, eq=False)
 class Cooperate:
-    """`ranks=` of a NeighborLoader whose ranks make each batch together (docs/cooperative.md).
+    """`ranks=` of a NeighborLoader or LinkLoader whose ranks make each batch together (docs/cooperative.md).
 
     group: the process group whose ranks do. Groups are data-parallel to each other. None: all ranks.
     ownership: the rank that owns a node: "range" (ranges of ids with about equally many in-edges and nodes), "hash", a

@@ -31,10 +31,10 @@ def checked_position(state: Mapping, own: Mapping, num_steps: int) -> tuple[int,
     return epoch, step
 
 
-def inputs_alike(graph: Graph, seed_types: list[str], ends: list[tuple | None], fingerprint: int) -> Digest:
-    """The graph and the input nodes of a loader. ends, of each type: their number, and the first; None for all."""
+def inputs_alike(graph: Graph, types: list, ends: list[tuple | None], fingerprint: int) -> Digest:
+    """The graph and the inputs of a loader. ends, of each type: their number, and the first; None for all."""
     inputs = [
         f"all of {t!r}" if of_type is None else f"{of_type[0]:,} of {t!r}, {list(of_type[1:9])} first"
-        for t, of_type in zip(seed_types, ends)
+        for t, of_type in zip(types, ends)
     ]
     return Digest(fingerprint, f"{graph!r} and {'; '.join(inputs)} (digest {fingerprint:016x})")

@@ -1,7 +1,8 @@
 // A hop has one exchange: the sources that a rank found go to their owners, in the order of the
 // ranks and, of one rank, of their first edge. The owner gives each a position among its own nodes,
 // which is both the next hop's destination and the row to send back when the layer runs. LABOR-i
-// has exchanges before that (cooperative_importance.h).
+// has exchanges before that (cooperative_importance.h). Seeds that others own go to their owners in
+// the same way, before the first hop.
 //
 // A layer's source rows are stored by rank, so what arrives in the layer's exchange lies where it
 // is used and nothing is moved twice: local ids are renumbered once here instead.
@@ -44,11 +45,15 @@ void check(const Membership& membership, const Graph& graph) {
 class CooperativeSampler::Engine {
  public:
   virtual ~Engine() = default;
-  virtual std::optional<Message> start(int seed_type,
-                                       std::span<const int64_t> seeds,
+  virtual std::optional<Message> start(std::span<const Seeds> seeds,
                                        uint64_t epoch,
                                        uint64_t step,
                                        std::span<const ExcludedEdges> excluded) = 0;
+  virtual Message ask(std::span<const Seeds> seeds,
+                      uint64_t epoch,
+                      uint64_t step,
+                      std::span<const ExcludedEdges> excluded) = 0;
+  [[nodiscard]] virtual std::span<const int32_t> places_of_seeds(int type) const = 0;
   virtual std::optional<Message> receive(const Message& from_ranks) = 0;
   virtual Minibatch take() = 0;
 };
@@ -70,19 +75,34 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     if (hop_sampler_.has_importance()) importance_.prepare(graph());
   }
 
-  std::optional<Message> start(int seed_type,
-                               std::span<const int64_t> seeds,
+  std::optional<Message> start(std::span<const Seeds> seeds,
                                uint64_t epoch,
                                uint64_t step,
                                std::span<const ExcludedEdges> excluded) override {
-    stage_ = Stage::kIdle;
-    hop_sampler_.exclude(excluded);
-    const Seeds own{seed_type, seeds};
-    driver_.start(std::span(&own, 1), epoch, step);
-    check_owned(static_cast<size_t>(seed_type));
-    for (size_t t = 0; t < own_.size(); ++t)
+    begin(seeds, epoch, step, excluded);
+    for (size_t t = 0; t < own_.size(); ++t) {
+      check_owned(t);
       own_[t].start_batch(driver_.seeds(t));
+    }
     return next_hop();
+  }
+
+  Message ask(std::span<const Seeds> seeds,
+              uint64_t epoch,
+              uint64_t step,
+              std::span<const ExcludedEdges> excluded) override {
+    begin(seeds, epoch, step, excluded);
+    for (size_t t = 0; t < own_.size(); ++t) {
+      layer_[t].start_batch(driver_.seeds(t));
+      own_[t].start_batch(std::span<const Id>());
+    }
+    Message message = ask_owners(std::vector<int64_t>(own_.size(), 0));
+    stage_ = Stage::kSeeds;
+    return message;
+  }
+
+  [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const override {
+    return routes_[static_cast<size_t>(type)].place();
   }
 
   std::optional<Message> receive(const Message& from_ranks) override {
@@ -97,6 +117,9 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
           return message;
         }
         return sample_sources();
+      case Stage::kSeeds:
+        take_seeds(from_ranks);
+        return next_hop();
       case Stage::kSources:
         finish_hop(from_ranks);
         return next_hop();
@@ -111,12 +134,14 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     std::vector<Array> n_id;
     for (const auto& nodes : own_)
       n_id.push_back(to_int64(nodes.ids(), pool()));
-    return driver_.finish(std::move(n_id));
+    Minibatch minibatch = driver_.finish(std::move(n_id));
+    minibatch.seed_exchange = std::move(seed_exchange_);
+    return minibatch;
   }
 
  private:
   // Which exchange comes in next, if any.
-  enum class Stage : uint8_t { kIdle, kImportance, kSources, kComplete };
+  enum class Stage : uint8_t { kIdle, kSeeds, kImportance, kSources, kComplete };
 
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
   [[nodiscard]] BufferPool& pool() const { return *hop_sampler_.options().pool; }
@@ -126,6 +151,28 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     for (const Ownership& owners : membership.owners)
       spans.push_back(owners.span_of(membership.rank));
     return spans;
+  }
+
+  void begin(std::span<const Seeds> seeds,
+             uint64_t epoch,
+             uint64_t step,
+             std::span<const ExcludedEdges> excluded) {
+    stage_ = Stage::kIdle;
+    seed_exchange_.clear();
+    hop_sampler_.exclude(excluded);
+    driver_.start(seeds, epoch, step);
+  }
+
+  // Begins with what ranks asked for.
+  void take_seeds(const Message& from_ranks) {
+    seed_exchange_ = receive_ids(from_ranks);
+    std::vector<Array> ids;
+    std::vector<Seeds> seeds;
+    for (const SeedCount& asked : driver_.seed_counts()) {
+      ids.push_back(to_int64(own_[static_cast<size_t>(asked.type)].ids(), pool()));
+      seeds.push_back({.type = asked.type, .ids = ids.back().template as<int64_t>()});
+    }
+    driver_.set_seeds(seeds);
   }
 
   void check_owned(size_t seed_type) const {
@@ -158,18 +205,23 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   Message sample_sources() {
     block_.relations =
         hop_sampler_.sample(layer_, destinations_, driver_.step_keys(), driver_.hop());
-    for (size_t t = 0; t < own_.size(); ++t)
-      routes_[t].build(layer_[t].ids().subspan(static_cast<size_t>(block_.num_dst[t])),
-                       membership_.owners[t], pool());
+    Message message = ask_owners(block_.num_dst);
     if (ranks_ > 1) {
       for (Relation& relation : block_.relations)
         renumber(relation);
     }
-    Message message = message_of<Id>(own_.size(), ranks_, pool(), [&](size_t t) {
-      return Values<Id>{routes_[t].counts(), routes_[t].ids()};
-    });
     stage_ = Stage::kSources;
     return message;
+  }
+
+  // The nodes of layer_ after the first `num_known` of each type, for their owners.
+  Message ask_owners(const std::vector<int64_t>& num_known) {
+    for (size_t t = 0; t < own_.size(); ++t)
+      routes_[t].build(layer_[t].ids().subspan(static_cast<size_t>(num_known[t])),
+                       membership_.owners[t], pool());
+    return message_of<Id>(own_.size(), ranks_, pool(), [&](size_t t) {
+      return Values<Id>{routes_[t].counts(), routes_[t].ids()};
+    });
   }
 
   // From the order in which sources were found to that of their owners.
@@ -192,12 +244,19 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
                  });
   }
 
-  void finish_hop(const Message& from_ranks) {
+  // Appends the nodes that ranks ask for to own_.
+  std::vector<ExchangePlan> receive_ids(const Message& from_ranks) {
     const MessageReader<Id> from(from_ranks, ranks_, own_.size());
+    std::vector<ExchangePlan> plans;
     for (size_t t = 0; t < own_.size(); ++t) {
       requests_[t].insert(from, t, ranks_, own_spans_[t], own_[t], pool());
-      block_.exchange.push_back(plan(t));
+      plans.push_back(plan(t));
     }
+    return plans;
+  }
+
+  void finish_hop(const Message& from_ranks) {
+    block_.exchange = receive_ids(from_ranks);
     block_.num_src = sizes(layer_);
     driver_.add(std::move(block_));
   }
@@ -226,6 +285,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   Stage stage_ = Stage::kIdle;
   Block block_;  // of the hop
   std::vector<ListRange> destinations_;
+  std::vector<ExchangePlan> seed_exchange_;
 };
 
 CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph,
@@ -247,12 +307,22 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
 
 CooperativeSampler::~CooperativeSampler() = default;
 
-std::optional<Message> CooperativeSampler::start(int seed_type,
-                                                 std::span<const int64_t> seeds,
+std::optional<Message> CooperativeSampler::start(std::span<const Seeds> seeds,
                                                  uint64_t epoch,
                                                  uint64_t step,
                                                  std::span<const ExcludedEdges> excluded) {
-  return engine_->start(seed_type, seeds, epoch, step, excluded);
+  return engine_->start(seeds, epoch, step, excluded);
+}
+
+Message CooperativeSampler::ask(std::span<const Seeds> seeds,
+                                uint64_t epoch,
+                                uint64_t step,
+                                std::span<const ExcludedEdges> excluded) {
+  return engine_->ask(seeds, epoch, step, excluded);
+}
+
+std::span<const int32_t> CooperativeSampler::places_of_seeds(int type) const {
+  return engine_->places_of_seeds(type);
 }
 
 std::optional<Message> CooperativeSampler::receive(const Message& from_ranks) {

@@ -7,20 +7,25 @@
 
 #include "ramet/graph.h"
 #include "ramet/negatives.h"
+#include "ramet/node_rows.h"
 #include "sampling/rows.h"
 
 namespace ramet {
 
 class EdgeFinder {
  public:
-  // Of a whole graph; reads every edge once.
-  explicit EdgeFinder(const EdgeType& edges) : edges_(&edges), sorted_(rows_are_sorted(edges)) {}
+  // rows: of the destinations. Reads every edge once. Both must outlive it.
+  EdgeFinder(const EdgeType& edges, const NodeRows& rows)
+      : edges_(&edges), rows_(&rows), sorted_(rows_are_sorted(edges)) {}
 
   // Calls body(position) for every edge from `source` to `destination`, in the order of positions.
-  // The caller ensures that these are nodes of the types.
+  // The caller ensures that these are nodes of the types. In a part of a graph there are only edges
+  // to its own nodes.
   template <typename Body>
   void for_each(int64_t source, int64_t destination, Body&& body) const {
-    const Row row = read_row(*edges_, edges_->indptr.as<int64_t>().data(), destination);
+    const int64_t place = rows_->row(destination);
+    if (place < 0) return;
+    const Row row = read_row(*edges_, edges_->indptr.as<int64_t>().data(), place);
     with_ids(edges_->indices, [&](auto ids) {
       const auto* const begin = ids.data() + row.begin;
       const auto* const end = begin + row.degree;
@@ -36,6 +41,7 @@ class EdgeFinder {
 
  private:
   const EdgeType* edges_;
+  const NodeRows* rows_;
   bool sorted_;
 };
 

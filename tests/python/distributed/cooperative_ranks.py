@@ -22,11 +22,15 @@ open_store = functools.cache(ramet.open)
 
 
 def make_loader(group, store: str, options: dict, groups: tuple = ()) -> ramet.NeighborLoader:
+    """groups: as of cooperating()."""
+    ranks = cooperating(group, options.get("ranks", ramet.Cooperate()), groups)
+    return ramet.NeighborLoader(open_store(store), **options | {"ranks": ranks})
+
+
+def cooperating(group, asked, groups: tuple):
     """groups: those inside the group that cooperate, tuples of ranks; by default all of it."""
     mine = [group_of(members) for members in groups if dist.get_rank() in members]
-    asked = options.get("ranks", ramet.Cooperate())
-    ranks = group if asked is None else replace(asked, group=mine[0] if mine else None, among=group)
-    return ramet.NeighborLoader(open_store(store), **options | {"ranks": ranks})
+    return group if asked is None else replace(asked, group=mine[0] if mine else None, among=group)
 
 
 def train(group, store, options, steps, model_options, groups=(), sleep_seed=None):

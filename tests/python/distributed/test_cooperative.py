@@ -7,7 +7,7 @@ import time
 import numpy as np
 import processes
 import pytest
-from comparison import both, edge_list, labor, odd
+from comparison import both, by_type, edge_list, labor, odd
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
 from together import Together, assert_same, random_ownership, rows_at
 
@@ -78,19 +78,23 @@ def test_ranks_together_are_one_process_with_several_types(case):
     hops = int(random.integers(1, 4))
     choices = [0, 1, 3] if replaces(sampler) else [0, 1, 3, -1]
     fanouts = {t: [int(f) for f in random.choice(choices, hops)] for t in graph.edge_types}
-    seed_type = graph.node_types[case % len(graph.node_types)]
+    seed_types = graph.node_types[case % len(graph.node_types) :]
+    seeds = {t: random.integers(0, graph.num_nodes(t), 30 // len(seed_types)) for t in seed_types}
     group = Together(
         graph,
         num_ranks,
         ownership={t: random_ownership(random, graph.num_nodes(t), num_ranks) for t in graph.node_types},
         num_neighbors=fanouts,
-        input_nodes=(seed_type, random.integers(0, graph.num_nodes(seed_type), 30)),
+        input_nodes=seeds,
         batch_size=13,
         shuffle=True,
         **sampler,
     )
     for together, alone in group.pairs():
         assert_same(together, alone)
+        for batch in together:
+            for t, ids in by_type(batch.input_id, seed_types).items():
+                assert np.array_equal(seeds[t][np.asarray(ids)], by_type(batch.seeds, seed_types)[t])
 
 
 @pytest.mark.parametrize("num_ranks", WORLDS)

@@ -376,7 +376,6 @@ def test_bad_input(graph, edges):
         (ValueError, "names no reverse of", lambda: loader(exclude="reverse")),
         (ValueError, "exclude names edge type x", lambda: loader(exclude={"x": None})),
         (ValueError, "labels are given, but negatives of", lambda: loader(labels=1, negatives="triplet")),
-        (ValueError, "which a LinkLoader does not take", lambda: loader(ranks=ramet.Cooperate())),
         (ValueError, "source has shape [2, 1], expected [500, 1]", lambda: loader(negatives=given)),
         (KeyError, "'x'", lambda: loader(negatives=ramet.Negatives(source="x"))),
         (KeyError, "source 0 has an edge with each of the 5", lambda: list(loader(graph=full, negatives="binary"))),

@@ -136,9 +136,6 @@ def test_states_and_refusals(graph):
     for other in ({"author": AUTHORS, "paper": PAPERS}, {"paper": PAPERS}, {"paper": PAPERS, "author": [5, 5, 199, 1]}):
         with pytest.raises(ValueError, match="other input nodes"):
             make(graph, input_nodes=other).load_state_dict(loader.state_dict())
-    pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"^input_nodes of several types is .*, which a cooperative loader does not"):
-        make(graph, ranks=ramet.Cooperate())
     assert "seed_type=paper and author" in repr(loader)
 
 

@@ -70,13 +70,18 @@ def nodes(batches: list[ramet.Batch]) -> dict[str, list[int]]:
     }
 
 
+def seeds(batches: list[ramet.Batch]) -> list[tuple]:
+    """(type, id) of all of them, sorted; the type None where there is one."""
+    of_types = (pair for batch in batches for pair in by_type(batch.seeds, [None]).items())
+    return sorted((t, node) for t, ids in of_types for node in np.asarray(ids).tolist())
+
+
 def assert_same(together: list[ramet.Batch], alone: ramet.Batch) -> None:
     """The union of what ranks made is what one process makes."""
     assert ramet.fingerprint(together) == alone.fingerprint()
     assert edges(together) == edges([alone])
     assert nodes(together) == nodes([alone])
-    seeds = np.concatenate([np.asarray(batch.seeds) for batch in together])
-    assert np.sort(seeds).tolist() == np.sort(np.asarray(alone.seeds)).tolist()
+    assert seeds(together) == seeds([alone])
     for batch in together:
         about = batch.epoch, batch.step, batch.global_num_seeds
         assert about == (alone.epoch, alone.step, alone.global_num_seeds)
