@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import logging
+from contextlib import contextmanager
 
 import numpy as np
 
+from ramet._support.log import log
 from ramet.building.edges import MISSING
 from ramet.building.order import ORDERS
 from ramet.commands.common import add_quiet, count, seed, shows_progress, summarize
 from ramet.commands.tables import edge_table, node_table
 from ramet.dtypes import FEATURE_DTYPES, SCALES
-from ramet.graph import open as open_store
 from ramet.stores.build import build
-from ramet.stores.build_tables import build_tables, described, plan, refuse_options
-
-_OF_ARRAYS = ("train_per_class", "val_per_class", "val_edges", "test_edges", "seed", "normalize")
+from ramet.stores.build_tables import described, plan
 
 
 def add_parser(commands) -> None:
@@ -83,38 +83,44 @@ def _add_arrays(group) -> None:
 
 def _run(args) -> None:
     description = described(args.source, args.nodes, args.edges, args.undirected)
-    if description is None:
-        _build_arrays(args)
-        return
-    refuse_options({name: getattr(args, name) or None for name in _OF_ARRAYS})
-    options = {"memory": args.memory, "missing": args.missing, "order": args.order, "dtype": args.dtype}
+    source = args.source if description is None else description
     if args.plan:
-        print(plan(args.out, description, **options))
+        print(plan(args.out, source, memory=args.memory, dtype=args.dtype))
         return
-    progress = shows_progress(args)
-    notes = build_tables(
-        args.out, description, scale=args.scale, out_edges=args.out_edges, progress=progress, **options
-    )
-    summarize(args, open_store(args.out))
-    if not args.quiet:
-        print(*(f"{note}\n" for note in notes), sep="", end="")
+    with _printed_log(args.quiet):
+        graph = build(
+            args.out,
+            source,
+            memory=args.memory,
+            missing=args.missing,
+            order=args.order,
+            undirected=args.undirected,
+            dtype=args.dtype,
+            scale=args.scale,
+            train_per_class=args.train_per_class,
+            val_per_class=args.val_per_class,
+            val_edges=args.val_edges,
+            test_edges=args.test_edges,
+            seed=args.seed,
+            normalize=args.normalize,
+            out_edges=args.out_edges,
+            progress=shows_progress(args),
+        )
+    summarize(args, graph, [*_other_than_pyg(graph), *_missing_splits(graph)] if description is None else ())
 
 
-def _build_arrays(args) -> None:
-    for name, default in (("plan", False), ("memory", None), ("missing", "error"), ("order", "given")):
-        if getattr(args, name) != default:
-            raise ValueError(f"--{name} is for tables, and {args.source} is read as a whole")
-    graph = build(
-        args.out,
-        args.source,
-        undirected=args.undirected,
-        dtype=args.dtype,
-        scale=args.scale,
-        out_edges=args.out_edges,
-        progress=shows_progress(args),
-        **{name: getattr(args, name) for name in _OF_ARRAYS},
-    )
-    summarize(args, graph, notes=[*_other_than_pyg(graph), *_missing_splits(graph)])
+@contextmanager
+def _printed_log(quiet: bool):
+    """Shows what a build logs: what it left out or added."""
+    handler, level = logging.StreamHandler(), log.level
+    if not quiet:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def _other_than_pyg(graph) -> list[str]:
