@@ -284,7 +284,7 @@ def test_help_is_fast_and_loads_no_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for command in ("generate", "build", "info", "verify", "train", "predict", "help"):
+    for command in ("generate", "build", "describe", "info", "verify", "train", "predict", "help"):
         assert command in done.stdout
 
 

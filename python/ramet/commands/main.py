@@ -1,4 +1,4 @@
-"""The command `ramet`: generate, build, info, verify, estimate, partition, train, predict, help."""
+"""The command `ramet`: generate, build, describe, info, verify, estimate, partition, train, predict, help."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ramet._core import __version__
 from ramet._support.progress import byte_progress
 from ramet.commands.build import add_parser as add_build
 from ramet.commands.common import add_quiet, count, seed, shows_progress, summarize, whole
+from ramet.commands.describe import add_parser as add_describe
 from ramet.commands.estimate import add_parser as add_estimate
 from ramet.commands.exits import EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.commands.train import add_parsers as add_training
@@ -80,6 +81,7 @@ def _parsers():
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     _add_generate(commands)
     add_build(commands)
+    add_describe(commands)
     _add_info(commands)
     _add_verify(commands)
     add_estimate(commands)

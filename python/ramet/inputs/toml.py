@@ -169,6 +169,7 @@ def _lines(table: NodeTable | EdgeTable, folder: str | None) -> str:
         value = getattr(table, field.name)
         if type(value) is type(field.default) and value == field.default:
             continue
+        value = () if value is None else value  # an end without columns, which is the number of the row
         try:
             lines.append(f"{field.name} = {_value(_written(value, folder) if field.name == 'rows' else value)}\n")
         except (TypeError, ValueError) as error:

@@ -61,14 +61,15 @@ def test_a_folder_of_tables(folder):
     notes = "\n".join(described.notes)
     for doubt in (
         "Check every line",
-        "orders: 2 files whose names differ by numbers are taken as parts of one table",
+        "orders: 2 files whose names differ by numbers are parts of one table",
         "orders: 'coupon_id' may be a key of a table that is not here",
-        "users: 'name' left out: not of numbers",
-        "user_labels: left out: nodes 'user' have a table already",
-        "follows: 'from' is taken as ids of 'user'; 100% of its first values are among theirs",
-        "links: 0 is taken as ids of 'order'; 100%",
+        "users: left out: 'name', not of numbers",
+        "user_labels: left out: nodes 'user' have a table",
+        "follows: 'from' has ids of 'user': 100% of its first values are among theirs",
+        "links: 0 has ids of 'order': 100%",
         "views: no table has nodes 'page'",
         "links: its two columns, 0, 1, are taken as source and destination",
+        "links: the first line has numbers, so it is a row",
         "words: left out: none of its columns, 'word', 'count', 'other', looks like an id",
     ):
         assert doubt in notes
