@@ -42,6 +42,21 @@ def test_raw_folder_of_ogbl_ddi(data_dir):
     assert any("valid.pt" in note and "test.pt" in note for note in found.notes)
 
 
+def test_heco_dblp(data_dir):
+    pytest.importorskip("scipy")
+    found = layouts.describe(data_dir / "heco_dblp")
+    assert {e.type: count(e) for e in found.edges} == {
+        ("p", "pa", "a"): 19645,
+        ("p", "pc", "c"): 14328,
+        ("p", "pt", "t"): 85810,
+    }
+    nodes = {node.type: node for node in found.nodes}
+    assert nodes["c"].num_nodes == 20 and nodes["p"].rows.num_rows == 14328 and nodes["t"].rows.num_rows == 7723
+    (batch,) = batches(nodes["a"], "feat", "label", max_bytes=1 << 24)
+    assert batch.column(0).type.list_size == 334 and batch.column(1)[:3].to_pylist() == [2, 2, 3]
+    assert {name: len(ids) for name, ids in nodes["a"].split.items()} == {"train": 80, "val": 1000, "test": 1000}
+
+
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Files are read a few bytes at a time, so that numbers, lines and characters lie across pieces."""

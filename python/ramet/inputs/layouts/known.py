@@ -4,6 +4,7 @@ from ramet.inputs.layouts import (
     edge_list,
     graphbolt,
     graphstorm,
+    heco,
     keyed_tables,
     ogb,
     ogb_binary,
@@ -12,4 +13,4 @@ from ramet.inputs.layouts import (
     triples,
 )
 
-LAYOUTS = (ogb, ogb_binary, graphbolt, graphstorm, keyed_tables, tgb, triples, successors, edge_list)
+LAYOUTS = (ogb, ogb_binary, graphbolt, graphstorm, keyed_tables, tgb, triples, successors, heco, edge_list)
