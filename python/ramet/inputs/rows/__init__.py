@@ -21,13 +21,16 @@ def open_rows(rows, *, header: bool = True, what: str):
 
     Args:
       rows: a path, a glob, a folder, a URL of pyarrow.fs, or a list of those, whose order stays; a pandas or polars
-          frame, a pyarrow table, or an object with `__arrow_c_stream__`; or a dict of arrays by column.
+          frame, a pyarrow table, or an object with `__arrow_c_stream__`; or a dict of arrays by column. What is opened
+          already is returned as it is.
       header: whether text files begin with the names of their columns.
       what: the beginning of messages, such as "NodeTable('user')".
 
     Returns a `table.Rows`. ImportError where pyarrow is missing, FileNotFoundError for a path, ValueError or TypeError
     for what cannot be read.
     """
+    if hasattr(rows, "batches"):
+        return rows
     _require_pyarrow(what)
     from ramet.inputs.rows.opening import open_parts
     from ramet.inputs.rows.table import Rows

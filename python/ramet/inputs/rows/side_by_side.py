@@ -14,6 +14,7 @@ class SideBySide:
 
     def __init__(self, tables: Sequence[Rows]):
         self._tables = tables
+        self.what, self.label = tables[0].what, tables[0].label
         self._owners: dict[Column, tuple[Rows, Column]] = {}
         numbers = 0
         for table in tables:

@@ -1,0 +1,148 @@
+"""Arrays inside .npz files as columns of rows. They are decompressed as they are read, a few rows at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ramet.inputs.rows.table import Column
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array in an .npz file, or its rows from `first` on."""
+
+    path: Path
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    offset: int  # of the first row, in the member
+    is_label: bool = False  # float labels are integers, and NaN is none
+
+    def rows_of_matrix(self) -> list[Array]:
+        """Its rows, as arrays of one dimension."""
+        width, size = self.shape[1], self.shape[1] * self.dtype.itemsize
+        return [Array(self.path, self.name, (width,), self.dtype, self.offset + i * size) for i in range(self.shape[0])]
+
+    @property
+    def width(self) -> int:
+        return math.prod(self.shape[1:])
+
+    @property
+    def row_bytes(self) -> int:
+        return self.width * self.dtype.itemsize
+
+    @property
+    def kind(self) -> pa.DataType:
+        kind = pa.int64() if self.is_label else pa.from_numpy_dtype(self.dtype)
+        return kind if self.width == 1 else pa.list_(kind, self.width)
+
+    def column(self, raw: bytes, first: int) -> pa.Array:
+        """The rows with these bytes, the first of which is number `first`."""
+        values = np.frombuffer(raw, self.dtype)
+        if self.is_label and self.dtype.kind == "f":
+            values = self._labels(values, first)
+        else:
+            values = pa.array(values.astype(self.dtype.newbyteorder("="), copy=False))
+        return values if self.width == 1 else pa.FixedSizeListArray.from_arrays(values, self.width)
+
+    def _labels(self, values: np.ndarray, first: int) -> pa.Array:
+        none = np.isnan(values)
+        labels = np.where(none, -1, values).astype(np.int64)
+        wrong = np.flatnonzero((labels != values) & ~none)
+        if len(wrong):
+            row = first + wrong[0] // self.width
+            raise ValueError(f"{self.path}, {self.name}, row {row}: the label {values[wrong[0]]} is no integer")
+        return pa.array(labels, mask=none)
+
+
+def arrays(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz file, of which only the headers are read."""
+    with _naming(path), zipfile.ZipFile(path) as archive:
+        return {name.removesuffix(".npy"): _array(path, archive, name) for name in archive.namelist()}
+
+
+def load(array: Array) -> np.ndarray:
+    """A small array as a whole."""
+    with _naming(array.path), zipfile.ZipFile(array.path) as archive, archive.open(f"{array.name}.npy") as file:
+        file.seek(array.offset)
+        return np.frombuffer(file.read(math.prod(array.shape) * array.dtype.itemsize), array.dtype).reshape(array.shape)
+
+
+class Columns:
+    """A part of rows (see rows/table.py) whose columns are arrays of equal length."""
+
+    def __init__(self, columns: dict[str, Array]) -> None:
+        first = next(iter(columns.values()))
+        for array in columns.values():
+            if not array.shape or array.shape[0] != first.shape[0] or array.width == 0:
+                raise ValueError(
+                    f"{array.path}: {array.name} is {list(array.shape)}, but {first.name} is {list(first.shape)}"
+                )
+        self.names: tuple[Column, ...] = tuple(columns)
+        self._arrays = list(columns.values())
+        self.name = os.fspath(first.path)
+        self.num_rows: int | None = first.shape[0]
+        self.bytes = sum(array.row_bytes for array in self._arrays) * self.num_rows
+
+    def kind(self, place: int) -> pa.DataType:
+        return self._arrays[place].kind
+
+    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        columns = [self._arrays[place] for place in places]
+        step = max(1, max_bytes // sum(array.row_bytes for array in columns))
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(_opened(array)) for array in columns]
+            for first in range(0, self.num_rows, step):
+                size = min(step, self.num_rows - first)
+                parts = [array.column(_read(file, size, array), first) for file, array in zip(files, columns)]
+                yield pa.RecordBatch.from_arrays(parts, names=[self.names[place] for place in places])
+
+
+def _read(file, num_rows: int, array: Array) -> bytes:
+    with _naming(array.path):
+        raw = file.read(num_rows * array.row_bytes)
+    if len(raw) != num_rows * array.row_bytes:
+        raise ValueError(f"{array.path}: {array.name} ends before its last row")
+    return raw
+
+
+@contextlib.contextmanager
+def _opened(array: Array):
+    with zipfile.ZipFile(array.path) as archive, archive.open(f"{array.name}.npy") as file:
+        with _naming(array.path):
+            file.seek(array.offset)  # which decompresses what lies before
+        yield file
+
+
+def _array(path: Path, archive: zipfile.ZipFile, name: str) -> Array:
+    with archive.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"{path}: {name} has the unknown version {version}")
+        shape, is_fortran, dtype = _HEADERS[version](file)
+        if dtype.hasobject or dtype.kind not in "biuf" or (is_fortran and len(shape) > 1):
+            raise ValueError(f"{path}: {name} is {dtype}{list(shape)} {'in Fortran order' if is_fortran else ''}")
+        return Array(path, name.removesuffix(".npy"), shape, dtype, file.tell())
+
+
+@contextlib.contextmanager
+def _naming(path: Path):
+    """What a damaged archive raises becomes a ValueError with its name."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise ValueError(f"{path}: a damaged .npz file: {error}") from None
+    except ValueError as error:
+        raise error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}") from None
