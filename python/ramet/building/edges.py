@@ -15,7 +15,7 @@ from ramet.building.nodes import Nodes
 from ramet.building.scan import Report, scan
 from ramet.building.scratch import CHUNK, Scratch, filtered
 from ramet.building.splits import Splitter, check_split, is_by_time, split_column
-from ramet.building.values import Times, Values
+from ramet.building.values import Times, Values, null_rows
 from ramet.inputs.tables import EdgeTable, as_columns
 
 MISSING = ("error", "add", "drop")
@@ -65,7 +65,9 @@ class Edges:
         kept = reader.finish()
         edges.src, edges.dst, edges.values = reader.src.array(), reader.dst.array(), values
         edges.tables = {name: of.array() for name, of in zip(values, tables, strict=True)}
+        nulls = [(name, of.num_nulls) for name, of in zip(values, tables, strict=True) if of.num_nulls]
         edges.notes = reader.notes()
+        edges.notes += [f"{count:,} edges of {table.type} have a null in table {name!r}" for name, count in nulls]
         edges._splits = splitter.finish(edges.num_rows, None, lambda ids, what: np.asarray(ids))
         if kept is not None:
             edges.rows = _numbers(kept, scratch)
@@ -100,9 +102,11 @@ class _TableReader:
     def __init__(self, values: Values, scratch: Scratch):
         self.columns = values.columns
         self._values, self._column = values, scratch.column(values.dtype, values.shape)
+        self.num_nulls = 0
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         self._column.append(self._values.rows(first, arrays))
+        self.num_nulls += int(np.count_nonzero(null_rows(arrays, len(arrays[0]))))
 
     def array(self) -> np.ndarray:
         return self._column.array()

@@ -12,7 +12,7 @@ from ramet.building.node_ids import IdReader, NodeIds
 from ramet.building.scan import Reader, Report, chunks, scan
 from ramet.building.scratch import Scratch
 from ramet.building.splits import Splitter, check_split, is_by_time, split_column
-from ramet.building.values import NO_LABEL, Times, Values
+from ramet.building.values import NO_LABEL, Times, Values, null_rows
 from ramet.inputs.tables import NodeTable, as_columns
 from ramet.storage.streamed import StreamedRows
 
@@ -25,6 +25,7 @@ class Nodes:
         self.values: dict[str, Values] = {}
         self.splits: dict[str, np.ndarray] = {}
         self.num_listed = len(ids)  # by its table
+        self._num_nulls: dict[str, int] = {}
         self._rows: TypedRows | None = None
         self._kept: np.ndarray | None = None
 
@@ -85,10 +86,8 @@ class Nodes:
 
     def notes(self) -> list[str]:
         """Of what was written."""
-        nulls = {name: values.num_nulls for name, values in self.values.items() if values.num_nulls}
-        return [
-            f"{count:,} rows of node type {self.type!r} have null in table {name!r}" for name, count in nulls.items()
-        ]
+        nulls = [(name, count) for name, count in self._num_nulls.items() if count]
+        return [f"{count:,} nodes of type {self.type!r} have a null in table {name!r}" for name, count in nulls]
 
     def find(self, ids, what: str) -> np.ndarray:
         """The positions of ids, a list or an array. KeyError names the first that is unknown."""
@@ -107,13 +106,14 @@ class Nodes:
         columns = list(dict.fromkeys(column for values in self.values.values() for column in values.columns))
         place = {column: number for number, column in enumerate(columns)}
         position = 0
-        for values in self.values.values():
-            values.num_nulls = 0  # of the pass before
+        self._num_nulls = dict.fromkeys(self.values, 0)
         for first, arrays in chunks(self._rows, columns):
-            tables = [v.rows(first, [arrays[place[column]] for column in v.columns]) for v in self.values.values()]
-            if self._kept is not None:
-                stay = self._kept[first : first + len(arrays[0])]
-                tables = [rows[stay] for rows in tables]
+            stay = slice(None) if self._kept is None else self._kept[first : first + len(arrays[0])]
+            tables = []
+            for name, values in self.values.items():
+                own = [arrays[place[column]] for column in values.columns]
+                tables.append(values.rows(first, own)[stay])
+                self._num_nulls[name] += int(np.count_nonzero(null_rows(own, len(own[0]))[stay]))
             if len(tables[0]):
                 yield position, tables
                 position += len(tables[0])

@@ -18,6 +18,15 @@ TIME_UNITS = ("s", "ms", "us", "ns")
 NO_LABEL = -1
 
 
+def null_rows(arrays: Sequence[Any], count: int) -> np.ndarray:
+    """bool [count]: the rows in which a column is null."""
+    found = np.zeros(count, bool)
+    for array in arrays:
+        if array.null_count:
+            found |= array.is_null().to_numpy(zero_copy_only=False)
+    return found
+
+
 class Values:
     """The rows of one table. dtype, shape: of a row, known before any is read. null: stands for a null, where one may.
 
@@ -28,7 +37,6 @@ class Values:
 
     def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], place, null=None):
         self.what, self.columns, self.dtype, self.shape = what, tuple(columns), np.dtype(dtype), shape
-        self.num_nulls = 0
         self.place, self._null = place, null
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
@@ -61,7 +69,6 @@ class Values:
         if array.null_count:
             if self._null is None:
                 self._refuse_null(first, column, array)
-            self.num_nulls += array.null_count
             if not (np.isnan(self._null) and pa.types.is_floating(array.type)):  # else numpy has NaN for it anyway
                 wide = pa.float64() if np.isnan(self._null) else array.type
                 array = pc.fill_null(array.cast(wide), pa.scalar(self._null, wide))
@@ -96,7 +103,6 @@ class Categories(Values):
             return self._codes_of(keys)
         if self._null is None:
             self._refuse_null(first, column, array)
-        self.num_nulls += int(np.count_nonzero(keys.is_null))
         codes = np.full(len(array), self._null)
         codes[~keys.is_null] = self._codes_of(as_keys("text", [array.drop_null()]))
         return codes

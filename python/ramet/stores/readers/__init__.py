@@ -10,21 +10,28 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ramet.inputs import layouts
 from ramet.stores.readers import npz, planetoid
 from ramet.stores.readers.source import Source
 
 READERS = (planetoid, npz)
 
 
+def find(path):
+    """(the reader of the files at `path`, its handle), or None."""
+    found = ((reader, reader.find(Path(os.fsdecode(path)))) for reader in READERS)
+    return next(((reader, handle) for reader, handle in found if handle is not None), None)
+
+
 def read(path) -> Source:
     """Reads the files at `path`. FileNotFoundError if nothing is there, ValueError if no reader knows the format or the
     contents contradict each other."""
+    found = find(path)
+    if found is not None:
+        reader, handle = found
+        return reader.read(handle)
     path = Path(os.fsdecode(path))
-    for reader in READERS:
-        handle = reader.find(path)
-        if handle is not None:
-            return reader.read(handle)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
-    forms = "; ".join(reader.FORM for reader in READERS)
-    raise ValueError(f"{path}: not recognized; known forms: {forms}")
+    known = "; ".join([*(reader.FORM for reader in READERS), layouts.forms()])
+    raise ValueError(f"{path}: not recognized; known forms: {known}; ramet describe guesses tables")
