@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import types
 
 from ramet._support.arguments import shortened
-from ramet.inputs.rows.types import is_list, plain_type
+from ramet.inputs.rows.types import plain_type
+
+REFUSALS = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
 
 
 def convert(column: pa.Array, kind: pa.DataType, where: Callable[[int], str]) -> pa.Array:
-    """`column` as `kind`, without a copy where it is that already. `where(row)` begins the message of the ValueError
-    for a value that `kind` cannot hold."""
+    """`column` as `kind`, without a copy where it is that already. Text is UTF-8. ValueError for a value that `kind`
+    cannot hold; `where(row)` begins its message."""
     if types.is_dictionary(column.type):
-        values = convert(column.dictionary, plain_type(column.type), lambda _: where(0))
+        values = convert(column.dictionary, plain_type(column.type), lambda _: f"{where(0)}, or one that follows")
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
-    if is_list(column.type) and types.is_fixed_size_list(kind):
-        return _matrix(column, kind, where)
+    elif types.is_string(column.type) or types.is_large_string(column.type):
+        column = column.cast(pa.large_binary())  # whose cast to text looks at it
+        if kind != pa.large_string():
+            column = convert(column, pa.large_string(), where)
     if column.type == kind:
         return column
     try:
         return column.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    except REFUSALS:
         row = _first_refused(column, kind)
-        value = column[row].as_py()
-        raise ValueError(f"{where(row)}: {shortened(value)} is no {kind}") from None
+        expected = "text in UTF-8" if kind == pa.large_string() else kind
+        raise ValueError(f"{where(row)}: {shortened(column[row].as_py())} is no {expected}") from None
 
 
 def _first_refused(column: pa.Array, kind: pa.DataType) -> int:
@@ -38,20 +41,6 @@ def _first_refused(column: pa.Array, kind: pa.DataType) -> int:
         try:
             column.slice(start, half).cast(kind)
             start, rows = start + half, rows - half
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except REFUSALS:
             rows = half
     return start
-
-
-def _matrix(column: pa.Array, kind: pa.FixedSizeListType, where: Callable[[int], str]) -> pa.Array:
-    """Lists of equal lengths as rows of a matrix."""
-    width = kind.list_size
-    wrong = pc.index(pc.not_equal(pc.list_value_length(column), width), True).as_py()
-    if wrong >= 0:
-        raise ValueError(f"{where(wrong)}: the list has {len(column[wrong])} values, and the first one {width}")
-    values = convert(column.flatten(), kind.value_type, lambda i: where(i // width))
-    if column.null_count == 0:
-        return pa.FixedSizeListArray.from_arrays(values, width)
-    places = pc.cumulative_sum(pc.if_else(column.is_valid(), 1, 0))
-    indices = pc.if_else(column.is_valid(), pc.subtract(places, 1), None)
-    return pa.FixedSizeListArray.from_arrays(values, width).take(indices)

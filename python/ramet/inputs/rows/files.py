@@ -5,8 +5,11 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyarrow import fs
 
 from ramet._support.arguments import as_name, as_path
@@ -27,9 +30,9 @@ class File:
 
     @property
     def form(self) -> str:
-        """The suffix that says what is in it, in lower case and without that of a compression."""
+        """The suffix that says what is in it, in lower case: ".csv", ".csv.gz"."""
         stem, suffix = os.path.splitext(self.name.lower())
-        return os.path.splitext(stem)[1] if suffix in PACKED else suffix
+        return os.path.splitext(stem)[1] + suffix if suffix in PACKED else suffix
 
     @property
     def compression(self) -> str | None:
@@ -39,6 +42,12 @@ class File:
         """The file for reading at any place. RuntimeError where it is not what it was."""
         self.check()
         return self.system.open_input_file(self.path)
+
+    def open_mapped(self):
+        """The same, mapped where it is local: what is not looked at costs nothing."""
+        self.check()
+        local = isinstance(self.system, fs.LocalFileSystem)
+        return (fs.LocalFileSystem(use_mmap=True) if local else self.system).open_input_file(self.path)
 
     def open_stream(self):
         """The file for reading from its beginning, decompressed."""
@@ -54,12 +63,24 @@ class File:
             )
 
 
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Readers know no name of a file: their errors begin with `place`."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(f"{place}: {error}") from error
+    except OSError as error:
+        raise type(error)(f"{place}: {error}") from error
+
+
 def find_files(path, forms, what: str) -> list[File]:
     """The files that a path, a glob, a folder or a URL stands for. Those of a folder have one of the suffixes `forms`
     each. FileNotFoundError where there is none, ValueError where a folder has others or a name is not UTF-8."""
     name = as_name(as_path(path, f"{what}: rows"), f"{what}: rows")
     is_url = "://" in name
-    system, inner = fs.FileSystem.from_uri(name) if is_url else (fs.LocalFileSystem(), name)
+    with naming(f"{what}: {name}"):
+        system, inner = fs.FileSystem.from_uri(name) if is_url else (fs.LocalFileSystem(), name)
     info = system.get_file_info([inner])[0]
     if info.type == fs.FileType.File:
         return [File(system, inner, name, info.size, info.mtime_ns)]

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from ramet._support.arguments import shortened
+from ramet.inputs.rows.arrays import from_objects, object_type
+
+BYTES_OF_A_VALUE = 16  # about, in a frame
 
 
 class TablePart:
@@ -50,28 +53,33 @@ class StreamPart:
 class PandasPart:
     """A pandas frame. Its columns are converted slice by slice; what pandas takes for missing is null."""
 
-    def __init__(self, frame, name: str):
-        self.name, self._frame = name, frame
+    def __init__(self, frame, what: str, name: str):
+        self.name, self._what, self._frame = name, what, frame
         self.num_rows, self.bytes = len(frame), int(frame.memory_usage(index=False).sum())
         self.names = tuple(column if isinstance(column, (str, int)) else str(column) for column in frame.columns)
+        self._kinds: dict[int, pa.DataType] = {}
 
     def kind(self, place: int) -> pa.DataType:
-        series = self._frame.iloc[:, place]
-        try:
-            if series.dtype == object:
-                return pa.infer_type(series, from_pandas=True)
-            return pa.array(series.iloc[:0], from_pandas=True).type
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise TypeError(f"{self.name}, column {self.names[place]!r}: {error}") from None
+        if place not in self._kinds:
+            values = self._frame.iloc[:, place]
+            is_of_objects = values.dtype == object
+            self._kinds[place] = (
+                object_type(values, self._where(place)) if is_of_objects else self._slice(place, 0, 0, None).type
+            )
+        return self._kinds[place]
 
     def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        columns = [self._frame.iloc[:, place] for place in places]
-        kinds = [self.kind(place) for place in places]
-        rows = max(1, max_bytes // (16 * len(places)))
+        rows = max(1, max_bytes // (BYTES_OF_A_VALUE * len(places)))
         for start in range(0, self.num_rows, rows):
-            slices = [c.iloc[start : start + rows] for c in columns]
-            arrays = [pa.array(s, type=k, from_pandas=True) for s, k in zip(slices, kinds)]
-            yield pa.RecordBatch.from_arrays(arrays, names=[str(place) for place in places])
+            slices = [self._slice(place, start, start + rows, self.kind(place)) for place in places]
+            yield pa.RecordBatch.from_arrays(slices, names=[str(place) for place in places])
+
+    def _slice(self, place: int, start: int, end: int, kind: pa.DataType | None) -> pa.Array:
+        values = self._frame.iloc[start:end, place]
+        return from_objects(values, kind, lambda row: f"{self._where(place)}, row {start + row}")
+
+    def _where(self, place: int) -> str:
+        return f"{self._what}: {self.name}, column {self.names[place]!r}"
 
 
 def open_object(rows, what: str):
@@ -82,7 +90,7 @@ def open_object(rows, what: str):
     if isinstance(rows, pa.RecordBatchReader):
         raise TypeError(f"{what}: rows is a stream that can be read once, and it is read several times: read_all() it")
     if type(rows).__module__.split(".")[0] == "pandas" and hasattr(rows, "iloc"):
-        return PandasPart(rows, name)
+        return PandasPart(rows, what, name)
     if hasattr(rows, "__arrow_c_stream__"):
         return StreamPart(rows, name)
     raise TypeError(

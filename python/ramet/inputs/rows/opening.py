@@ -6,12 +6,22 @@ import os
 from collections.abc import Mapping
 
 from ramet.inputs.rows.arrays import ArraysPart
-from ramet.inputs.rows.files import File, find_files
+from ramet.inputs.rows.arrow_ipc import ArrowPart
+from ramet.inputs.rows.files import PACKED, File, find_files, naming
 from ramet.inputs.rows.frames import open_object
+from ramet.inputs.rows.numpy_files import NpyPart, NpzPart
 from ramet.inputs.rows.parquet import ParquetPart
 from ramet.inputs.rows.text import DELIMITERS, TextPart
+from ramet.inputs.rows.torch_files import TorchPart
 
-READERS = {".parquet": ParquetPart, ".pq": ParquetPart, **dict.fromkeys(DELIMITERS, TextPart)}
+READERS = {
+    **dict.fromkeys((".parquet", ".pq"), ParquetPart),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), ArrowPart),
+    **{form + packed: TextPart for form in DELIMITERS for packed in ("", *PACKED)},
+    ".npy": NpyPart,
+    ".npz": NpzPart,
+    **dict.fromkeys((".pt", ".pth"), TorchPart),
+}
 
 
 def open_parts(rows, header: bool, what: str) -> list:
@@ -34,5 +44,7 @@ def _parts_of(item, header: bool, what: str) -> list:
 def _open_file(file: File, header: bool, what: str):
     reader = READERS.get(file.form)
     if reader is None:
-        raise ValueError(f"{what}: {file.name} is none of {', '.join(READERS)}")
-    return reader(file, header, what)
+        forms = ", ".join(form for form in READERS if form.count(".") == 1)
+        raise ValueError(f"{what}: {file.name} is none of {forms}; text may also be {', '.join(PACKED)}")
+    with naming(f"{what}: {file.name}"):
+        return reader(file, header, what)

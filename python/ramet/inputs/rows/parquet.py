@@ -11,7 +11,8 @@ from pyarrow import types
 from ramet.inputs.rows.files import File
 from ramet.inputs.rows.types import is_list, plain_type
 
-MOST_ROWS = 1 << 20  # of a batch
+MOST_ROWS = 1 << 16  # of a batch: larger ones are not faster
+READER_SHARE = 4  # the reader takes so many times the bytes of a batch
 INDEX_BYTES = 4  # of a row in a column of dictionary indices
 
 
@@ -42,7 +43,7 @@ class ParquetPart:
                 opened = pq.ParquetFile(
                     source, metadata=metadata, read_dictionary=repeated, buffer_size=buffer_size, pre_buffer=False
                 )
-                size = int(max(1, min(MOST_ROWS, max_bytes // max(row_bytes, 1))))
+                size = int(max(1, min(MOST_ROWS, max_bytes // max(READER_SHARE * row_bytes, 1))))
                 for batch in opened.iter_batches(size, row_groups=[group], columns=list(set(names))):
                     yield batch.select(names)
         self._file.check()

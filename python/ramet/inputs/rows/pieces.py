@@ -24,7 +24,8 @@ def pieces(block: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:
     """The rows of a block in order, in pieces whose values take `max_bytes` at most. RowTooLarge for a row that takes
     more alone."""
     if sum(map(_bytes_at_most, block.columns)) <= max_bytes:
-        yield block
+        if block.num_rows:
+            yield block
         return
     ends = sum((np.cumsum(_sizes(column)) for column in block.columns), np.zeros(block.num_rows, np.int64))
     start, behind = 0, 0

@@ -11,6 +11,7 @@ from pyarrow import types
 
 from ramet._support.arguments import as_int, shortened
 from ramet.inputs.rows.convert import convert
+from ramet.inputs.rows.files import naming
 from ramet.inputs.rows.pieces import RowTooLarge, pieces
 from ramet.inputs.rows.types import common_type, is_list, plain_type
 
@@ -48,6 +49,8 @@ class Rows:
         self._parts = parts
         self.what = what
         self.label = parts[0].name if len(parts) == 1 else f"{parts[0].name} and {len(parts) - 1} more"
+        for part in parts:
+            part.names = self.names if part.names == self.names else part.names  # one tuple for all
         self._kinds: dict[Column, pa.DataType] = {}
         self._places: dict[int, dict[Column, int]] = {}  # by id of the tuple of names, which parts may share
         self._starts = [0]  # the first rows of parts, as far as they are known
@@ -130,12 +133,12 @@ class Rows:
         """(number of the first row, these columns in this order) over all rows, in batches of about `max_bytes`.
 
         types: for columns that are not to be of type_of(). A value that its type cannot hold is a ValueError that names
-        file, row, column and value; so is a row of more than `max_bytes`. RuntimeError where a file has changed.
+        file, row, column and value; so is a row of more than half of `max_bytes`. RuntimeError for a file that changed.
         """
         as_int(max_bytes, f"{self.what}: max_bytes", least=1)
-        columns, asked = list(dict.fromkeys(columns)), columns
+        order = {column: i for i, column in enumerate(dict.fromkeys(columns))}
+        names, columns, asked = [str(column) for column in columns], list(order), columns
         kinds = [(types or {}).get(column) or self.type_of(column) for column in columns]
-        order, names = [columns.index(column) for column in asked], [str(column) for column in asked]
         first = 0
         for number, part in enumerate(self._parts):
             start = first
@@ -144,23 +147,23 @@ class Rows:
                     convert(array, kind, lambda row: self._where(part, first - start + row, column))  # noqa: B023
                     for array, kind, column in zip(piece.columns, kinds, columns)
                 ]
-                yield first, pa.RecordBatch.from_arrays([arrays[i] for i in order], names=names)
+                yield first, pa.RecordBatch.from_arrays([arrays[order[column]] for column in asked], names=names)
                 first += piece.num_rows
             self._finish(number, first)
 
     def _pieces(self, part: Part, columns: Sequence[Column], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        row = 0
-        for block in part.blocks([self._place(part, column) for column in columns], max_bytes, kinds):
-            if block.num_rows == 0:
-                continue
-            try:
-                yield from pieces(block, max_bytes)
-            except RowTooLarge as error:
-                raise ValueError(
-                    f"{self.what}: {part.name}, row {row + error.row}: the row has {error.size:,} bytes, more than the "
-                    f"{max_bytes:,} that are read at a time"
-                ) from None
-            row += block.num_rows
+        row, places = 0, [self._place(part, column) for column in columns]
+        aim = max(1, max_bytes // 2)  # of a batch, which is in use while the next one is made
+        with naming(f"{self.what}: {part.name}"):
+            for block in part.blocks(places, aim, kinds):
+                try:
+                    yield from pieces(block, aim)
+                except RowTooLarge as error:
+                    raise ValueError(
+                        f"{self.what}: {part.name}, row {row + error.row}: the row has {error.size:,} bytes, more than "
+                        f"the {aim:,} that are read at a time"
+                    ) from None
+                row += block.num_rows
 
     def _finish(self, number: int, end: int) -> None:
         """Notes where a part ends, and that it still ends where it did."""

@@ -80,7 +80,7 @@ class TextPart:
 
     def _parse_options(self, **others) -> csv.ParseOptions:
         return csv.ParseOptions(
-            delimiter=DELIMITERS[self._file.form],
+            delimiter=DELIMITERS["." + self._file.form.split(".")[1]],
             newlines_in_values=True,
             ignore_empty_lines=len(getattr(self, "names", ())) != 1,
             **others,

@@ -12,6 +12,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     only their rows tell a width."""
     if types.is_dictionary(kind):
         return plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
     if types.is_string(kind) or _is_view(kind, "is_string_view"):
         return pa.large_string()
     if types.is_binary(kind) or types.is_fixed_size_binary(kind) or _is_view(kind, "is_binary_view"):

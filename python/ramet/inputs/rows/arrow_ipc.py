@@ -1,0 +1,44 @@
+"""Arrow IPC: files, which Feather's second version is, and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyarrow import dataset, ipc
+
+from ramet.inputs.rows.files import File
+
+FILE_MAGIC = b"ARROW1"
+
+
+class ArrowPart:
+    """A local file is mapped, so that a record batch of any size costs nothing before its rows are read."""
+
+    def __init__(self, file: File, header: bool, what: str):
+        self._file = file
+        self.name, self.bytes = file.name, file.size
+        with file.open() as source:
+            self._is_stream = source.read(len(FILE_MAGIC)) != FILE_MAGIC
+        with file.open_mapped() as source, self._reader(source) as reader:
+            self._schema = reader.schema
+        self.names = tuple(self._schema.names)
+        fragment = dataset.IpcFileFormat().make_fragment(file.path, filesystem=file.system)
+        self.num_rows = None if self._is_stream else fragment.count_rows()
+
+    def kind(self, place: int) -> pa.DataType:
+        return self._schema.field(place).type
+
+    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        included = sorted(places)
+        order = [included.index(place) for place in places]
+        with self._file.open_mapped() as source, self._reader(source, included) as reader:
+            batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            for batch in batches:
+                batch.validate(full=True)
+                yield batch.select(order)
+        self._file.check()
+
+    def _reader(self, source, included: list[int] | None = None):
+        open_reader = ipc.open_stream if self._is_stream else ipc.open_file
+        return open_reader(source, options=ipc.IpcReadOptions(included_fields=included))
