@@ -36,7 +36,7 @@ PUBLIC_HEADERS = {
     "base": "error isa array content_hash mersenne_twister placement progress random row_list row_order buffer_pool "
     "version",
     "storage": "pages row_files row_reader shared_memory store store_writer",
-    "graph": "graph csc generate id_map node_rows ownership part",
+    "graph": "graph csc external_csc generate id_map node_rows ownership part",
     "kernels": "cuda",
     "device": "cuda_memory device_pieces",
     "exchange": "exchange",
@@ -51,7 +51,7 @@ EXPORTS = {
     "narrow narrow_value normal parallel per_process permutation prefetch row_groups scale thread_note utf8 "
     "system/core_wait system/mapping system/memory_map system/populate system/posix system/reserved_memory "
     "system/space system/writable_pages",
-    "storage": "growing_memory row_reader/direct_block row_writer unnamed_file",
+    "storage": "chunked_write growing_memory npy row_reader/direct_block row_writer unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update",
     "device": "device_memory",

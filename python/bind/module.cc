@@ -21,6 +21,7 @@ void bind_row_files(nb::module_& m);
 void bind_row_reader(nb::module_& m);
 void bind_shared_memory(nb::module_& m);
 void bind_optimizer(nb::module_& m);
+void bind_external_csc(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_ids(nb::module_& m);
 void bind_part(nb::module_& m);
@@ -111,6 +112,7 @@ NB_MODULE(_core, m) {
   bind_shared_memory(m);
   bind_optimizer(m);
   bind_record_table(m);
+  bind_external_csc(m);
   bind_graph(m);
   bind_ids(m);
   bind_part(m);

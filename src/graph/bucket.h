@@ -53,7 +53,13 @@ class BucketSorter {
   // Keeps, of the records with equal (row, source), the lowest id, at the front of `records`, and
   // returns how many.
   size_t deduplicate(std::span<Record> records) {
-    const std::span<const Record> sorted = sort(records);
+    if (records.size() >= kFewRecords) reserve(records.size());
+    return deduplicate(records, scratch_.get());
+  }
+
+  // The same with room for as many records at `scratch`.
+  size_t deduplicate(std::span<Record> records, Record* scratch) {
+    const std::span<const Record> sorted = sort(records, scratch);
     size_t kept = 0;
     for (const Record& next : sorted) {
       if (kept > 0 && records[kept - 1].row == next.row &&
@@ -75,15 +81,14 @@ class BucketSorter {
   }
 
   // The sorted records are where they were, or in the scratch memory.
-  std::span<const Record> sort(std::span<Record> records) {
+  std::span<const Record> sort(std::span<Record> records, Record* scratch) {
     if (records.size() < kFewRecords) {
       std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
         return a.row != b.row ? a.row < b.row : a.source < b.source;
       });
       return records;
     }
-    reserve(records.size());
-    std::span<Record> from = records, to{scratch_.get(), records.size()};
+    std::span<Record> from = records, to{scratch, records.size()};
     const auto sort_digits = [&](int bits, auto key) {
       for (int shift = 0; shift < bits; shift += kDigitBits) {
         sort_digit(from, to, [&](const Record& r) {

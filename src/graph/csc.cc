@@ -8,14 +8,13 @@
 #include "ramet/csc.h"
 
 #include <algorithm>
-#include <limits>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/parallel.h"
 #include "bucket.h"
+#include "check_edges.h"
 #include "edge_list.h"
 #include "radix_partition.h"
 #include "ramet/buffer_pool.h"
@@ -24,13 +23,7 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMaxNodes = int64_t{1} << 44;  // 2^12 buckets of 2^32 rows
 constexpr int64_t kBucketGrain = 8;
-
-DType width_for(int64_t count) {
-  return count <= kMaxInt32 ? DType::kInt32 : DType::kInt64;
-}
 
 Array allocate(DType dtype, int64_t n) {
   return BufferPool::create()->allocate_array(dtype, {n});
@@ -39,16 +32,6 @@ Array allocate(DType dtype, int64_t n) {
 template <typename T>
 T* mutable_data(const Array& array) {
   return static_cast<T*>(array.data);
-}
-
-template <typename T>
-void check_range(std::span<const T> ids, int64_t bound, const char* what) {
-  for (size_t e = 0; e < ids.size(); ++e) {
-    if (static_cast<uint64_t>(ids[e]) >= static_cast<uint64_t>(bound)) {
-      throw_error(ErrorCode::kOutOfRange, what, " of edge ", e, " is ", ids[e], ", outside [0, ",
-                  bound, ")");
-    }
-  }
 }
 
 struct Sizes {
@@ -128,7 +111,7 @@ template <typename Record, typename T>
 Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes, const OnCopied& on_copied) {
   Array indptr = allocate(DType::kInt64, sizes.num_dst + 1);
   const Buckets buckets(sizes.num_dst, edges.size());
-  RadixPartitioner<T> partitioner(edges, buckets, sizes.threads);
+  RadixPartitioner partitioner(edges, buckets, sizes.threads);
   if (!partitioner.count(sizes.num_src, sizes.num_dst)) {
     check_range(edges.src, sizes.num_src, "source");
     check_range(edges.dst, sizes.num_dst, "destination");
@@ -163,35 +146,14 @@ Csc choose_widths(const EdgeList<T>& edges,
   return choose_ids<int64_t>(edges, sizes, edge_ids, on_copied);
 }
 
-void require_ids(const Array& ids, const char* what) {
-  if (ids.shape.size() == 1 && (ids.dtype == DType::kInt32 || ids.dtype == DType::kInt64)) return;
-  throw_invalid(what, " is ", ids.describe(), ", expected one dimension of int32 or int64");
-}
-
 Csc check_and_build(const Array& src,
                     const Array& dst,
                     int64_t num_src,
                     int64_t num_dst,
                     const CscOptions& options,
                     const OnCopied& on_copied) {
-  require_ids(src, "src");
-  require_ids(dst, "dst");
-  if (src.rows() != dst.rows() || src.dtype != dst.dtype) {
-    throw_invalid("src is ", src.describe(), " but dst is ", dst.describe());
-  }
-  if (num_src < 0 || num_dst < 0) {
-    throw_invalid("number of nodes is negative: ", std::min(num_src, num_dst));
-  }
-  if (num_dst > kMaxNodes) {
-    throw_invalid("num_dst is ", num_dst, ", expected at most ", kMaxNodes);
-  }
-  if (options.threads < 0) {
-    throw_invalid("threads is ", options.threads, ", expected >= 0");
-  }
-  if (options.undirected && num_src != num_dst) {
-    throw_invalid("an undirected edge type needs the same nodes at both ends, but has ", num_src,
-                  " sources and ", num_dst, " destinations");
-  }
+  require_edges(src, dst);
+  require_sizes(num_src, num_dst, options.undirected, options.threads);
   return with_ids(src, [&](auto sources) {
     using T = typename decltype(sources)::value_type;
     const EdgeList<T> edges{sources, dst.as<T>(), options.undirected};

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -26,11 +25,18 @@ namespace ramet {
 // application to large-scale comparison- and radix-sort", SIGMOD 2014).
 class Buckets {
  public:
-  Buckets(int64_t num_rows, int64_t num_edges) : num_rows_(num_rows) {
-    const int64_t wanted = std::max(num_edges / kEdges, num_rows / kRows);
-    const int64_t most = std::clamp<int64_t>(wanted, 1, kMost);
-    while (bucket_of(num_rows - 1) >= most)
-      ++shift_;
+  static constexpr int64_t kMost = 1 << 12;
+
+  Buckets(int64_t num_rows, int64_t num_edges)
+      : Buckets(at_most(std::max(num_edges / kEdges, num_rows / kRows), num_rows)) {}
+
+  // `most` buckets of as few rows as that allows; 1 to kMost of them.
+  static Buckets at_most(int64_t most, int64_t num_rows) {
+    Buckets buckets;
+    buckets.num_rows_ = num_rows;
+    while (buckets.bucket_of(num_rows - 1) >= std::clamp<int64_t>(most, 1, kMost))
+      ++buckets.shift_;
+    return buckets;
   }
 
   [[nodiscard]] int64_t size() const { return num_rows_ == 0 ? 0 : bucket_of(num_rows_ - 1) + 1; }
@@ -41,8 +47,11 @@ class Buckets {
   }
 
  private:
-  static constexpr int64_t kMost = 1 << 12, kEdges = 1 << 13, kRows = 1 << 15;
-  int64_t num_rows_;
+  static constexpr int64_t kEdges = 1 << 13, kRows = 1 << 15;
+
+  Buckets() = default;
+
+  int64_t num_rows_ = 0;
   int shift_ = 0;
 };
 
@@ -59,11 +68,12 @@ struct RadixPartition {
   }
 };
 
-template <typename T>
+// Edges: an EdgeList, or what is like one.
+template <typename Edges>
 class RadixPartitioner {
  public:
   // threads >= 1. `edges` outlives the partitioner.
-  RadixPartitioner(const EdgeList<T>& edges, const Buckets& buckets, int threads)
+  RadixPartitioner(const Edges& edges, const Buckets& buckets, int threads)
       : edges_(edges),
         buckets_(buckets),
         threads_(threads),
@@ -78,24 +88,27 @@ class RadixPartitioner {
       const int64_t end = begin_of(part + 1);
       for (int64_t e = begin_of(part); e < end && in_range; e += kBlockEdges) {
         const int64_t block = std::min(kBlockEdges, end - e);
-        if (!all_below(edges_.src, e, block, num_src) || !all_below(edges_.dst, e, block, num_dst))
+        if (!edges_.in_range(e, block, num_src, num_dst))
           in_range = false;
         else
-          edges_.visit(e, e + block, [&](T, T d, int64_t) { ++counts[index_of(d)]; });
+          edges_.visit(e, e + block, [&](auto, int64_t row, auto) { ++counts[index_of(row)]; });
       }
     });
     return in_range;
   }
 
-  // After count().
+  // After count(). In `memory`, which is large enough and begins on a line, or in memory of its
+  // own.
   template <typename Record>
-  [[nodiscard]] RadixPartition<Record> scatter() {
+  [[nodiscard]] RadixPartition<Record> scatter(std::shared_ptr<void> memory = nullptr) {
     RadixPartition<Record> out;
     out.begin = counts_to_places();
-    out.memory = BufferPool::create()->allocate(out.begin.back() * int64_t{sizeof(Record)});
+    out.memory = memory != nullptr
+                     ? std::move(memory)
+                     : BufferPool::create()->allocate(out.begin.back() * int64_t{sizeof(Record)});
     parallel_for(parts_, 1, threads_, [&](int64_t part, int64_t) {
       WriteCombiner<Record> streams(out.data(), places_of(part));
-      edges_.visit(begin_of(part), begin_of(part + 1), [&](T s, T d, int64_t id) {
+      edges_.visit(begin_of(part), begin_of(part + 1), [&](auto s, int64_t d, auto id) {
         const size_t bucket = index_of(d);
         const int64_t row = d - buckets_.first_row(static_cast<int64_t>(bucket));
         streams.put(bucket, {static_cast<uint32_t>(row), static_cast<typename Record::Index>(s),
@@ -112,28 +125,12 @@ class RadixPartitioner {
   [[nodiscard]] int64_t begin_of(int64_t part) const {
     return edges_.size() / parts_ * part + std::min(part, edges_.size() % parts_);
   }
-  [[nodiscard]] size_t index_of(T row) const {
+  [[nodiscard]] size_t index_of(int64_t row) const {
     return static_cast<size_t>(buckets_.bucket_of(row));
   }
   [[nodiscard]] std::span<int64_t> places_of(int64_t part) {
     const auto n = static_cast<size_t>(buckets_.size());
     return std::span(places_).subspan(static_cast<size_t>(part) * n, n);
-  }
-
-  // Without a branch in the loop, so that it becomes vector instructions: one of id and limit - id
-  // has its top bit set where the id is outside [0, limit].
-  static bool all_below(std::span<const T> ids, int64_t begin, int64_t count, int64_t bound) {
-    using Word = std::make_unsigned_t<T>;
-    if (bound == 0) return count == 0;
-    const auto limit =
-        static_cast<Word>(std::min(bound - 1, static_cast<int64_t>(std::numeric_limits<T>::max())));
-    const T* const first = ids.data() + begin;
-    Word seen = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const auto id = static_cast<Word>(first[i]);
-      seen |= id | (limit - id);
-    }
-    return static_cast<T>(seen) >= 0;
   }
 
   // The exclusive prefix sum over (bucket, part). Returns where the buckets begin, and the total.
@@ -151,7 +148,7 @@ class RadixPartitioner {
     return begin;
   }
 
-  const EdgeList<T>& edges_;
+  const Edges& edges_;
   const Buckets& buckets_;
   int threads_;
   int64_t parts_;

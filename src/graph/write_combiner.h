@@ -7,11 +7,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <vector>
 
+#include "ramet/buffer_pool.h"
 #include "stream_lines.h"
 
 namespace ramet {
@@ -21,7 +22,12 @@ class WriteCombiner {
  public:
   // Stream s begins at out[places[s]]. `out` begins on a line and outlives the combiner.
   WriteCombiner(Record* out, std::span<const int64_t> places)
-      : out_(out), first_(places.begin(), places.end()), next_(first_), buffers_(places.size()) {}
+      : out_(out),
+        first_(places.begin(), places.end()),
+        next_(first_),
+        memory_(
+            BufferPool::create()->allocate(static_cast<int64_t>(places.size() * sizeof(Buffer)))),
+        buffers_(static_cast<Buffer*>(memory_.get())) {}
 
   void put(size_t stream, const Record& record) {
     const int64_t place = next_[stream]++;
@@ -64,7 +70,8 @@ class WriteCombiner {
 
   Record* out_;
   std::vector<int64_t> first_, next_;
-  std::vector<Buffer> buffers_;
+  std::shared_ptr<void> memory_;  // which goes back to the system: malloc keeps what it had
+  Buffer* buffers_;
 };
 
 }  // namespace ramet

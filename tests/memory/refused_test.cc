@@ -14,6 +14,7 @@
 #include "failing.h"
 #include "ramet/csc.h"
 #include "ramet/error.h"
+#include "ramet/external_csc.h"
 #include "ramet/generate.h"
 #include "ramet/loader.h"
 #include "ramet/record_table.h"
@@ -135,6 +136,18 @@ TEST_CASE("building a CSC") {
   refuse_each([&] {
     const Csc csc = test::csc_of(edges, kNodes, kNodes, {.undirected = true, .threads = 2});
     return test::numbers(csc.indices);
+  });
+}
+
+TEST_CASE("building a CSC beyond memory") {
+  const test::EdgeList edges = test::random_edges(kNodes, kNodes, 400, 1);
+  const test::TempDir folder;
+  const CscPaths paths{folder / "indptr", folder / "indices", folder / "edge_ids"};
+  refuse_each(Refuse::kOne, [&] {
+    ExternalCsc csc(folder.path(), kNodes, kNodes,
+                    {.memory = ExternalCsc::kLeastMemory, .undirected = true});
+    csc.add(borrow(edges.src), borrow(edges.dst));
+    return csc.finish(paths).num_edges;
   });
 }
 

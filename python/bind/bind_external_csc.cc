@@ -1,0 +1,62 @@
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <nanobind/stl/optional.h>
+
+#include "arrays.h"
+#include "gil.h"
+#include "paths.h"
+#include "progress.h"
+#include "ramet/external_csc.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using External = DiesWithoutGil<ExternalCsc>;
+
+nb::object finish(External& csc,
+                  const nb::bytes& indptr,
+                  const nb::bytes& indices,
+                  const std::optional<nb::bytes>& edge_ids,
+                  const nb::object& progress) {
+  const CscPaths paths{to_string(indptr), to_string(indices), edge_ids ? to_string(*edge_ids) : ""};
+  const Progress report = interruptible(progress);
+  ExternalCsc::Result result{};
+  {
+    const GilRelease release;
+    result = csc.finish(paths, report);
+  }
+  return nb::make_tuple(result.num_edges, result.has_edge_ids);
+}
+
+}  // namespace
+
+void bind_external_csc(nb::module_& m) {
+  nb::class_<External>(m, "ExternalCsc")
+      .def(
+          "__init__",
+          [](External* self, const nb::bytes& folder, int64_t num_src, int64_t num_dst,
+             int64_t memory, bool undirected, int threads) {
+            new (self) External(
+                to_string(folder), num_src, num_dst,
+                ExternalCscOptions{.memory = memory, .undirected = undirected, .threads = threads});
+          },
+          nb::arg("folder"), nb::arg("num_src"), nb::arg("num_dst"), nb::arg("memory"),
+          nb::arg("undirected") = false, nb::arg("threads") = 0)
+      .def(
+          "add",
+          [](External& csc, const AnyArray& src, const AnyArray& dst) {
+            const Array sources = borrow(src), destinations = borrow(dst);
+            const GilRelease release;
+            csc.add(sources, destinations);
+          },
+          nb::arg("src").noconvert(), nb::arg("dst").noconvert())
+      // (edges, whether edge ids were written).
+      .def("finish", &finish, nb::arg("indptr"), nb::arg("indices"),
+           nb::arg("edge_ids") = nb::none(), nb::arg("progress") = nb::none());
+  m.attr("EXTERNAL_CSC_LEAST_MEMORY") = ExternalCsc::kLeastMemory;
+}
+
+}  // namespace ramet::bind
