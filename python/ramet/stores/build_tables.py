@@ -12,7 +12,7 @@ from ramet._support.arguments import as_flag, as_int, as_path, shortened
 from ramet._support.log import log
 from ramet.building.contents import Building
 from ramet.building.plan import LEAST_MEMORY, Plan, make_plan, require_fit
-from ramet.inputs import objects, toml
+from ramet.inputs import layouts, objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -61,7 +61,7 @@ def described(source, nodes, edges, undirected) -> Description | None:
         description = source
     elif isinstance(source, (str, bytes, os.PathLike)):
         name = os.fsdecode(source)
-        description = toml.read(name) if name.endswith(".toml") else None
+        description = toml.read(name) if name.endswith(".toml") else layouts.describe(name)
     else:
         description = objects.describe(source)
     if description is None or undirected is None:

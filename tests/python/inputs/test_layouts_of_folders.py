@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 from table_rows import read
 
+import ramet
 from ramet.inputs import layouts
 
 
@@ -337,3 +338,15 @@ def test_tgb(tmp_path):
 
     write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": "when,who,whom\n"})
     refused(tmp_path / "b", r"no known time or ends among the columns \['when', 'who', 'whom'\]")
+
+
+def test_a_layout_is_a_source_of_a_build(homogeneous, tmp_path):
+    for name in ("edge_weight", "edge_year"):  # of an edge and its reverse, which differ
+        (homogeneous / "raw" / f"{name}.csv.gz").unlink()
+    graph = ramet.build(tmp_path / "store", homogeneous)
+    assert graph.num_nodes() == 3 and graph.num_edges() == 4  # both directions
+    assert graph.table("feat")[:].tolist() == [[1, 2], [3, 4], [5, 6.5]]
+    assert graph.table("label")[:].tolist() == [7, 8, 9] and graph.table("time")[:].tolist() == [1, 2, 3]
+    assert graph.split("train").tolist() == [0, 2] and graph.split("val").tolist() == [1]
+    with pytest.raises(ValueError, match=r"not recognized; known forms: .*Planetoid.*; a raw folder of OGB"):
+        ramet.build(tmp_path / "other", tmp_path)

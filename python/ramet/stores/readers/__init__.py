@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ramet.inputs import layouts
 from ramet.stores.readers import npz, planetoid
 from ramet.stores.readers.source import Source
 
@@ -26,5 +27,5 @@ def read(path) -> Source:
             return reader.read(handle)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
-    forms = "; ".join(reader.FORM for reader in READERS)
+    forms = "; ".join([*(reader.FORM for reader in READERS), layouts.forms()])
     raise ValueError(f"{path}: not recognized; known forms: {forms}")
