@@ -13,6 +13,7 @@ from table_rows import read
 
 import ramet
 from ramet.inputs import layouts
+from ramet.inputs.tables import EdgeTable
 
 
 def write(folder, files):
@@ -331,10 +332,15 @@ def test_tgb(tmp_path):
     assert (node.id, node.features, edge.weight) == ("node_id", {"type": "type"}, "w")
 
     header = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n"
-    write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": header + "0,0,36.0,0,-0.1,0.2\n1,0,77.0,1,0.3,0.4\n"})
+    write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": header + "0,0,36.0,0,-0.1,0.2\n1,1,77.0,1,0.3,0.4\n"})
     (edge,) = layouts.describe(tmp_path / "b" / "tgbl-wiki_edgelist_v2.csv").edges
     assert edge.type == ("user", "to", "item") and list(edge.features["feat"]) == [4, 5]
     assert read(edge, edge.source, edge.time, edge.label, 5) == [("0", "36.0", "0", "0.2"), ("1", "77.0", "1", "0.4")]
+    graph = ramet.build(tmp_path / "store", tmp_path / "b")
+    assert graph.table("time", edge.type)[:].tolist() == [36, 77] and graph.num_nodes("user") == 2
+    late = EdgeTable(edge.type, {"u": [0, 1], "i": [0, 0], "t": [36.0, 36.5]}, "u", "i", time="t")
+    with pytest.raises(ValueError, match=r"row 1: column 't' is 36.5, no whole number"):
+        ramet.build(tmp_path / "store", edges=[late])
 
     write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": "when,who,whom\n"})
     refused(tmp_path / "b", r"no known time or ends among the columns \['when', 'who', 'whom'\]")
