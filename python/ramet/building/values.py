@@ -170,7 +170,7 @@ class Normalized(Values):
 
 
 class Times(Values):
-    """Timestamps as int64, in one unit and in UTC; integers as they are."""
+    """Timestamps as int64, in one unit and in UTC; whole numbers as they are."""
 
     def __init__(self, what: str, column: Column, arrow_type, place):
         import pyarrow as pa
@@ -181,7 +181,7 @@ class Times(Values):
             self.unit = arrow_type.unit
         elif pa.types.is_date(arrow_type):
             self.unit = "s" if pa.types.is_date32(arrow_type) else "ms"
-        elif not pa.types.is_integer(arrow_type):
+        elif not (pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
             self.unit = "us"  # of texts
 
     def _numbers(self, first: int, column: Column, array) -> np.ndarray:
@@ -190,10 +190,18 @@ class Times(Values):
         if array.null_count:
             self._refuse_null(first, column, array)
         if self.unit is None:
-            return array.to_numpy(zero_copy_only=False)
+            return self._whole(first, column, array.to_numpy(zero_copy_only=False))
         if not (pa.types.is_timestamp(array.type) or pa.types.is_date(array.type)):
             array = self._parsed(first, column, array)
         return array.cast(pa.timestamp(self.unit, getattr(array.type, "tz", None))).cast(pa.int64()).to_numpy()
+
+    def _whole(self, first: int, column: Column, numbers: np.ndarray) -> np.ndarray:
+        if numbers.dtype.kind == "f":
+            wrong = np.flatnonzero((numbers != np.floor(numbers)) | ~(np.abs(numbers) < 2.0**63))
+            if len(wrong):
+                value = numbers[wrong[0]]
+                raise ValueError(f"{self.place(first + int(wrong[0]))}: column {column!r} is {value}, no whole number")
+        return numbers.astype(np.int64, copy=False)
 
     def _parsed(self, first: int, column: Column, texts):
         """Texts of ISO 8601, with a zone or without one."""

@@ -11,7 +11,9 @@ import pytest
 from pyarrow import parquet
 from table_rows import read
 
+import ramet
 from ramet.inputs import layouts
+from ramet.inputs.tables import EdgeTable
 
 
 def write(folder, files):
@@ -330,10 +332,27 @@ def test_tgb(tmp_path):
     assert (node.id, node.features, edge.weight) == ("node_id", {"type": "type"}, "w")
 
     header = "user_id,item_id,timestamp,state_label,comma_separated_list_of_features\n"
-    write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": header + "0,0,36.0,0,-0.1,0.2\n1,0,77.0,1,0.3,0.4\n"})
+    write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": header + "0,0,36.0,0,-0.1,0.2\n1,1,77.0,1,0.3,0.4\n"})
     (edge,) = layouts.describe(tmp_path / "b" / "tgbl-wiki_edgelist_v2.csv").edges
     assert edge.type == ("user", "to", "item") and list(edge.features["feat"]) == [4, 5]
     assert read(edge, edge.source, edge.time, edge.label, 5) == [("0", "36.0", "0", "0.2"), ("1", "77.0", "1", "0.4")]
+    graph = ramet.build(tmp_path / "store", tmp_path / "b")
+    assert graph.table("time", edge.type)[:].tolist() == [36, 77] and graph.num_nodes("user") == 2
+    late = EdgeTable(edge.type, {"u": [0, 1], "i": [0, 0], "t": [36.0, 36.5]}, "u", "i", time="t")
+    with pytest.raises(ValueError, match=r"row 1: column 't' is 36.5, no whole number"):
+        ramet.build(tmp_path / "store", edges=[late])
 
     write(tmp_path / "b", {"tgbl-wiki_edgelist_v2.csv": "when,who,whom\n"})
     refused(tmp_path / "b", r"no known time or ends among the columns \['when', 'who', 'whom'\]")
+
+
+def test_a_layout_is_a_source_of_a_build(homogeneous, tmp_path):
+    for name in ("edge_weight", "edge_year"):  # of an edge and its reverse, which differ
+        (homogeneous / "raw" / f"{name}.csv.gz").unlink()
+    graph = ramet.build(tmp_path / "store", homogeneous)
+    assert graph.num_nodes() == 3 and graph.num_edges() == 4  # both directions
+    assert graph.table("feat")[:].tolist() == [[1, 2], [3, 4], [5, 6.5]]
+    assert graph.table("label")[:].tolist() == [7, 8, 9] and graph.table("time")[:].tolist() == [1, 2, 3]
+    assert graph.split("train").tolist() == [0, 2] and graph.split("val").tolist() == [1]
+    with pytest.raises(ValueError, match=r"not recognized; known forms: .*Planetoid.*; a raw folder of OGB"):
+        ramet.build(tmp_path / "other", tmp_path)

@@ -14,14 +14,12 @@ from ramet.inputs.tables import Description
 
 
 def describe(path) -> Description | None:
-    """The graph in the files at `path`; None where they have no layout that is known (forms() lists those).
+    """The graph in the files at `path`; None where they have no layout that is known, and without pyarrow.
 
-    Its tables have opened rows where the files are not tables themselves. FileNotFoundError where nothing is there or a
-    file of the layout is missing, ValueError where its files contradict each other; ImportError without pyarrow.
+    Its tables have opened rows where the files are not tables themselves. FileNotFoundError where a file of the layout
+    is missing, ValueError where its files contradict each other.
     """
     path = Path(os.fsdecode(path))
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file or folder")
     for layout in _known():
         handle = layout.find(path)
         if handle is not None:
@@ -31,12 +29,14 @@ def describe(path) -> Description | None:
 
 def forms() -> str:
     """The layouts that are known, for a message."""
-    return "; ".join(layout.FORM for layout in _known())
+    return "; ".join(layout.FORM for layout in _known()) or "others with pyarrow (pip install ramet[tables])"
 
 
-def _known():
+def _known() -> tuple:
     try:
         from ramet.inputs.layouts.known import LAYOUTS
-    except ImportError as error:
-        raise ImportError("known layouts are read by pyarrow: pip install ramet[tables]") from error
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        return ()
     return LAYOUTS
