@@ -57,7 +57,9 @@ def exclusions(exclude, graph: Graph, edge_type: EdgeTypeName) -> tuple[list[_co
     unknown."""
     if isinstance(exclude, SpotTarget):
         if graph.part is not None:
-            raise ValueError("exclude is a SpotTarget, which asks for the degrees of all nodes, but the graph is a part")
+            raise ValueError(
+                "exclude is a SpotTarget, which asks for the degrees of all nodes, but the graph is a part"
+            )
         return _rules(exclude.edges, graph, edge_type), exclude.degree
     return _rules(exclude, graph, edge_type), _core.ANY_DEGREE
 
