@@ -11,7 +11,7 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "describe",
         help="print a first ramet.toml for a folder or a file",
-        description="Prints a ramet.toml for `ramet build`, with comments that say what was found, left out or guessed: "
+        description="Prints a ramet.toml for `ramet build`, with comments on what was left out or guessed: "
         "ramet describe FOLDER > ramet.toml. Without SOURCE, lists the layouts that are known.",
     )
     words = "a folder or file of a known layout, or of Parquet, CSV or TSV tables, about which it guesses"
