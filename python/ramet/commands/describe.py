@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import sys
 
-from ramet.inputs import toml
+from ramet.inputs import layouts, toml
 
 
 def add_parser(commands) -> None:
     parser = commands.add_parser(
         "describe",
-        help="print a first ramet.toml for the tables of a folder",
-        description="Prints a ramet.toml for `ramet build`, with comments that say what was guessed: "
-        "ramet describe FOLDER > ramet.toml",
+        help="print a first ramet.toml for a folder or a file",
+        description="Prints a ramet.toml for `ramet build`, with comments on what was left out or guessed: "
+        "ramet describe FOLDER > ramet.toml. Without SOURCE, lists the layouts that are known.",
     )
-    parser.add_argument("source", metavar="SOURCE", help="a folder of Parquet, CSV or TSV files, or one file")
+    words = "a folder or file of a known layout, or of Parquet, CSV or TSV tables, about which it guesses"
+    parser.add_argument("source", metavar="SOURCE", nargs="?", help=words)
     parser.set_defaults(run=_run)
 
 
 def _run(args) -> None:
     from ramet.inputs import guess
 
-    toml.write(guess.describe(args.source), sys.stdout)
+    if args.source is None:
+        print(layouts.forms().replace("; ", "\n"))
+        return
+    known = layouts.describe(args.source)
+    toml.write(guess.describe(args.source) if known is None else known, sys.stdout, source=args.source)

@@ -1,5 +1,6 @@
 """ramet.toml: a Description as a file. Each NodeTable is a table [[nodes]], each EdgeTable a table [[edges]], and their
-keys are the fields of these classes. Paths are relative to the file."""
+keys are the fields of these classes. Or the file has one key, `source`: a folder or file whose known layout says the
+tables. Paths are relative to the file."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ramet._support.arguments import as_name, as_path, shortened
+from ramet.inputs import layouts
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
 if sys.version_info >= (3, 11):
@@ -39,17 +41,26 @@ def read(path) -> Description:
         raise kind(f"{path}: {error}") from None
 
 
-def write(description: Description, target) -> None:
+def write(description: Description, target, source=None) -> None:
     """Writes the file to a path, or to a text stream. Notes become comments. Paths of rows below the file's folder are
     written as relative ones, all others as absolute ones, and so are all in a stream.
 
-    Raises TypeError, before anything is written, for rows in memory: a file can only name files.
+    source: the path whose known layout has this description. It is named where the rows are no files by themselves.
+    Raises TypeError, before anything is written, for such rows without a source.
     """
     is_stream = hasattr(target, "write")
     folder = None if is_stream else os.path.dirname(os.path.abspath(as_path(target)))
-    parts = ["".join(f"# {' '.join(note.split())}\n" for note in description.notes)]
-    for name, tables in (("nodes", description.nodes), ("edges", description.edges)):
-        parts += [f"[[{name}]]\n{_lines(table, folder)}" for table in tables]
+    notes = list(description.notes)
+    try:
+        tables = [f"[[nodes]]\n{_lines(table, folder)}" for table in description.nodes]
+        tables += [f"[[edges]]\n{_lines(table, folder)}" for table in description.edges]
+    except TypeError:
+        if source is None:
+            raise
+        notes += [f"nodes: {table.type}" for table in description.nodes]
+        notes += [f"edges: {' '.join(table.type)}" for table in description.edges]
+        tables = [f"source = {_value(_written(source, folder))}\n"]
+    parts = ["".join(f"# {' '.join(note.split())}\n" for note in notes), *tables]
     text = "\n".join(part for part in parts if part)
     if is_stream:
         target.write(text)
@@ -59,7 +70,9 @@ def write(description: Description, target) -> None:
 
 
 def _description(content: dict[str, Any], folder: str) -> Description:
-    _check_keys(content, CLASSES, "the file")
+    _check_keys(content, (*CLASSES, "source"), "the file")
+    if "source" in content:
+        return _of_source(content, folder)
     found: dict[str, tuple] = {}
     for name, table_class in CLASSES.items():
         tables = content.get(name, [])
@@ -67,6 +80,16 @@ def _description(content: dict[str, Any], folder: str) -> Description:
             raise TypeError(f"{name} is {shortened(tables)}, expected tables that begin with [[{name}]]")
         found[name] = tuple(_table(t, table_class, f"[[{name}]] {i}", folder) for i, t in enumerate(tables, 1))
     return Description(**found)
+
+
+def _of_source(content: dict[str, Any], folder: str) -> Description:
+    if len(content) > 1 or not _is_text(content["source"]):
+        raise TypeError(f"source is {shortened(content['source'])}, expected the path of the tables, and no other key")
+    path = os.path.join(folder, content["source"])
+    description = layouts.describe(path)
+    if description is None:
+        raise ValueError(f"source: {path} has no layout that is known; those are {layouts.forms()}")
+    return description
 
 
 def _table(content: dict[str, Any], table_class, where: str, folder: str) -> NodeTable | EdgeTable:

@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from ramet.inputs import toml
+from ramet.inputs import layouts, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 
 NODES = NodeTable(
@@ -69,6 +69,16 @@ def test_only_paths_can_be_written(tmp_path):
     assert not (tmp_path / "ramet.toml").exists()
 
 
+def test_rows_of_a_known_layout_are_named_by_their_source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web.graph-txt").write_text("2\n1\n0\n")
+    toml.write(layouts.describe("web.graph-txt"), "ramet.toml", source="web.graph-txt")
+    text = (tmp_path / "ramet.toml").read_text()
+    assert text == '# nodes: node\n# edges: node to node\n\nsource = "web.graph-txt"\n'
+    monkeypatch.chdir("/")
+    assert toml.read(tmp_path / "ramet.toml").nodes[0].num_nodes == 2
+
+
 USER = '[[nodes]]\ntype = "user"\nrows = "users.csv"\n'
 
 
@@ -76,7 +86,9 @@ USER = '[[nodes]]\ntype = "user"\nrows = "users.csv"\n'
     ("text", "message"),
     [
         ("a = ?", "line 1, column 5"),
-        ("[[node]]", "the file: 'node' is not a key; keys are edges, nodes"),
+        ("[[node]]", "the file: 'node' is not a key; keys are edges, nodes, source"),
+        ('source = "."', "source: .* has no layout that is known"),
+        ('source = "."\nnodes = []', "source is '.', expected the path of the tables, and no other key"),
         ("[nodes]", "nodes is {}, expected tables that begin with"),
         (USER + '[[nodes]]\ntype = "item"\nfeature = ["a"]', r'\[\[nodes\]\] 2 \("item"\): \'feature\' is not a key'),
         (USER + "seed = 1.5", r'\[\[nodes\]\] 1 \("user"\): seed is 1.5, expected an integer of at least 0'),
