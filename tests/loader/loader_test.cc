@@ -160,6 +160,11 @@ TEST_CASE("bad options are named") {
     o.tables = {{.name = "feat", .edge_type = 0, .rows = ProvidedTable{Table(borrow(rows))}}};
   });
   refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .at_seeds = true, .edge_type = 0}}; });
+  for (const Cells cells : {Cells{-1, 1}, Cells{1, 0}, Cells{1, 3}})  // of rows of two numbers
+    refuse([&](LoaderOptions& o) { o.tables = {{.name = "feat", .hidden = {cells}}}; });
+  refuse([](LoaderOptions& o) {
+    o.tables = {{.name = "feat", .at_seeds = true, .hidden = {{0, 1}}}};
+  });
   const std::vector<int64_t> beyond{3, 100};
   refuse([&](LoaderOptions& o) { o.inputs.front().ids = borrow(beyond); });
   const std::vector<int64_t> times(100);
