@@ -1,19 +1,40 @@
-"""A CSC by _core.ExternalCsc, in files without a name."""
+"""A CSC of more edges than memory holds, in files without a name."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Callable
 
 import numpy as np
 
 from ramet import _core
-from ramet.building.scratch import Scratch
+from ramet.building.scratch import CHUNK, Scratch
 from ramet.storage.contents import Csc
 
-CHUNK = 1 << 20  # edges
+Report = Callable[[int, int], None]
+OTHERS = 64 << 20  # bytes of a build's memory that are not for edges
 
 
-def external_csc(ends, num_src: int, num_dst: int, undirected: bool, scratch: Scratch, memory: int) -> Csc:
-    builder = _core.ExternalCsc(scratch.folder, num_src, num_dst, memory, undirected)
+def external_csc(
+    ends: tuple[np.ndarray, np.ndarray],
+    num_src: int,
+    num_dst: int,
+    undirected: bool,
+    scratch: Scratch,
+    memory: int,
+    report: Report | None = None,
+) -> Csc:
+    """What _core.build_csc() makes of these edges, within `memory` bytes. report: of what finishing has read."""
+    builder = _core.ExternalCsc(os.fsencode(scratch.folder), num_src, num_dst, memory - OTHERS, undirected)
     src, dst = ends
     for begin in range(0, len(src), CHUNK):
         builder.add(src[begin : begin + CHUNK], dst[begin : begin + CHUNK])
-    raise NotImplementedError(np)
+    files = [scratch.file() for _ in range(3)]
+    try:
+        paths = [f"/proc/self/fd/{file}" for file in files]
+        _, has_ids = builder.finish(*map(os.fsencode, paths), progress=report)
+        arrays = [np.lib.format.open_memmap(path, "r") for path in (paths if has_ids else paths[:2])]
+        return Csc(*map(np.asarray, arrays))
+    finally:
+        for file in files:
+            os.close(file)
