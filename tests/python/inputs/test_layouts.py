@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 
 import pytest
 from table_rows import batches, count, read
@@ -159,6 +161,10 @@ def test_other_files(tmp_path):
     for path in (tmp_path, tmp_path / "nothing", *tmp_path.iterdir()):
         assert layouts.describe(path) is None
     assert "N-Triples" in layouts.forms() and "GraphBolt" in layouts.forms()
+    code = "import sys; sys.modules['pyarrow'] = None; from ramet.inputs import layouts; print(layouts.describe('.'))"
+    run = [sys.executable, "-c", f"{code}; print(layouts.forms())"]
+    printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert printed == "None\nothers with pyarrow (pip install ramet[tables])\n"
 
 
 def test_endless_lines_and_damaged_files(tmp_path, monkeypatch):
