@@ -54,7 +54,7 @@ def test_heco_dblp(data_dir):
     }
     nodes = {node.type: node for node in found.nodes}
     assert nodes["c"].num_nodes == 20 and nodes["p"].rows.num_rows == 14328 and nodes["t"].rows.num_rows == 7723
-    (batch,) = batches(nodes["a"], "feat", "label", max_bytes=1 << 24)
+    batch = next(batches(nodes["a"], "feat", "label"))
     assert batch.column(0).type.list_size == 334 and batch.column(1)[:3].to_pylist() == [2, 2, 3]
     assert {name: len(ids) for name, ids in nodes["a"].split.items()} == {"train": 80, "val": 1000, "test": 1000}
 
