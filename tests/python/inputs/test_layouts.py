@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 
 import pytest
 from table_rows import batches, count, read
@@ -52,7 +54,7 @@ def test_heco_dblp(data_dir):
     }
     nodes = {node.type: node for node in found.nodes}
     assert nodes["c"].num_nodes == 20 and nodes["p"].rows.num_rows == 14328 and nodes["t"].rows.num_rows == 7723
-    (batch,) = batches(nodes["a"], "feat", "label", max_bytes=1 << 24)
+    batch = next(batches(nodes["a"], "feat", "label"))
     assert batch.column(0).type.list_size == 334 and batch.column(1)[:3].to_pylist() == [2, 2, 3]
     assert {name: len(ids) for name, ids in nodes["a"].split.items()} == {"train": 80, "val": 1000, "test": 1000}
 
@@ -159,6 +161,10 @@ def test_other_files(tmp_path):
     for path in (tmp_path, tmp_path / "nothing", *tmp_path.iterdir()):
         assert layouts.describe(path) is None
     assert "N-Triples" in layouts.forms() and "GraphBolt" in layouts.forms()
+    code = "import sys; sys.modules['pyarrow'] = None; from ramet.inputs import layouts; print(layouts.describe('.'))"
+    run = [sys.executable, "-c", f"{code}; print(layouts.forms())"]
+    printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert printed == "None\nothers with pyarrow (pip install ramet[tables])\n"
 
 
 def test_endless_lines_and_damaged_files(tmp_path, monkeypatch):

@@ -121,7 +121,7 @@ def test_ogb_in_arrays(tmp_path):
     np.savez_compressed(raw / "node-label.npz", node_label=labels)
     write(raw.parent, {"split/time/train": "0\n"})
     (node,), (edge,) = (found := layouts.describe(raw.parent)).nodes, found.edges
-    assert read(node, "feat", "label", "year", max_bytes=40) == [([0, 1], 1, 7), ([2, 3], None, 8), ([4, 5], 0, 9)]
+    assert read(node, "feat", "label", "year", max_bytes=80) == [([0, 1], 1, 7), ([2, 3], None, 8), ([4, 5], 0, 9)]
     assert (node.label, node.time, node.features, splits_of(node)) == (
         "label",
         "year",

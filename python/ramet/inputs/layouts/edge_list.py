@@ -36,7 +36,7 @@ class EdgeList:
 
 
 def find(path: Path) -> EdgeList | None:
-    found = text.one_file(path, ".txt", ".txt.gz")
+    found = text.one_file(path, ".txt", ".txt.gz") if path.is_file() else None
     lines = text.head(found) if found else []
     edges = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
     if not edges or not _EDGE.fullmatch(edges[0]):

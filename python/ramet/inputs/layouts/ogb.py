@@ -8,8 +8,8 @@ A folder has raw/ and split/, or is itself raw. All its files are .csv.gz withou
                   node-label/TYPE/node-label; relations/SOURCE___RELATION___DESTINATION/edge, num-edge-list and edge_*
   splits          split/SCHEME/train, valid and test, of several node types split/SCHEME/TYPE/...: ids of nodes
 
-Whether an edge of the files stands for both directions is known of OGB's own data sets alone: INVERSE_EDGES. Splits of
-links (train.pt, valid.pt, test.pt) stay where they are: edges of "valid" and "test" are not among the edges of raw.
+Whether an edge of the files stands for both directions is known of OGB's own data sets alone: INVERSE_EDGES. Splits in
+.pt files stay where they are: those of links have edges of "valid" and "test", which are not among the edges of raw.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def _notes(folder: Folder, edges: list[EdgeTable]):
         )
     elif any(edge.undirected for edge in edges):
         yield f"each edge of {folder.name} stands for both directions"
-    links = [p for place in (folder.split, folder.raw) if place.is_dir() for p in sorted(place.glob("**/*.pt"))]
-    if links:
-        names = ", ".join(str(path) for path in links)
-        yield f"splits of links are left out, and their edges of valid and test are in no edge.csv.gz: {names}"
+    pickled = [p for place in (folder.split, folder.raw) if place.is_dir() for p in sorted(place.glob("**/*.pt"))]
+    if pickled:
+        names = ", ".join(str(path) for path in pickled)
+        yield f"splits in .pt files are left out; of links, the edges of valid and test are no edges here: {names}"
