@@ -14,7 +14,7 @@ def add_parser(commands) -> None:
         description="Prints a ramet.toml for `ramet build`, with comments on what was left out or guessed: "
         "ramet describe FOLDER > ramet.toml. Without SOURCE, lists the layouts that are known.",
     )
-    words = "a folder or file of a known layout, or of Parquet, CSV or TSV tables, about which it guesses"
+    words = "a folder or file of a known layout, or of Parquet, Arrow, CSV or TSV tables, about which it guesses"
     parser.add_argument("source", metavar="SOURCE", nargs="?", help=words)
     parser.set_defaults(run=_run)
 

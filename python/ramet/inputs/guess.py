@@ -21,11 +21,13 @@ import pyarrow.compute as pc
 
 from ramet._support.arguments import EdgeTypeName
 from ramet.inputs.rows import open_rows
+from ramet.inputs.rows.opening import READERS
 from ramet.inputs.tables import Column, Description, EdgeTable, NodeTable
 from ramet.storage.contents import NODE
 
 SAMPLE_ROWS, _SAMPLE_BYTES = 100_000, 16 << 20
-_FILE = re.compile(r"(?P<stem>.+?)\.(parquet|pq|csv|tsv|tab)(\.(gz|zst|bz2|lz4))?", re.IGNORECASE)
+_FORMS = [form for form in READERS if form not in (".npy", ".npz", ".pt", ".pth")]  # with names of columns
+_FILE = re.compile(f"(?P<stem>.+?)({'|'.join(map(re.escape, _FORMS))})", re.IGNORECASE)
 _KEY = re.compile(r"(?P<of>.+?)(_id|_ID|_key|(?<=[a-z])I[dD])")
 _SOURCES = {"src", "source", "from", "head", "subject"}
 _DESTINATIONS = {"dst", "dest", "destination", "to", "tail", "object", "target"}
@@ -73,7 +75,7 @@ class _Table:
 
 
 def describe(path) -> Description:
-    """The tables in Parquet, CSV and TSV files: in `path`, or in the files of the folder `path` and of its folders.
+    """The tables in Parquet, Arrow IPC, CSV and TSV files: in `path`, or in the files of that folder and its folders.
 
     Reads about SAMPLE_ROWS rows of each. FileNotFoundError where there are no such files, ValueError where one cannot
     be read.
@@ -86,7 +88,7 @@ class _Guess:
         self.notes: list[str] = ["Guessed from names and the first rows of each table. Check every line."]
         self.tables = [_look_at(*found) for found in self._find(Path(os.fsdecode(path)))]
         if not self.tables:
-            raise FileNotFoundError(f"{path}: there are no .parquet, .csv or .tsv files")
+            raise FileNotFoundError(f"{path}: there are no tables in it: files of {', '.join(_FORMS)}")
         self.nodes: dict[str, NodeTable] = {}
         self.edges: dict[EdgeTypeName, EdgeTable] = {}
         self.types: dict[str, str] = {}  # what keys call a type, in lower case -> the type
@@ -219,7 +221,7 @@ class _Guess:
 
 def _look_at(name: str, rows: str | list[str]) -> _Table:
     opened = open_rows(rows, what=name)
-    header = not opened.is_text or not all(re.fullmatch(r"-?[\d.]+", str(column)) for column in opened.names)
+    header = not all(opened.is_text(column) and re.fullmatch(r"-?[\d.]+", str(column)) for column in opened.names)
     if not header:
         opened = open_rows(rows, header=False, what=name)
     batches, size = [], 0

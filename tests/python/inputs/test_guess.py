@@ -90,5 +90,5 @@ def test_rows_without_ids_are_nodes_by_number(tmp_path):
 
 
 def test_nothing_to_guess_from(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there are no \.parquet, \.csv or \.tsv files"):
+    with pytest.raises(FileNotFoundError, match=r"there are no tables in it: files of \.parquet, "):
         describe(tmp_path)
