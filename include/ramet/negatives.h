@@ -60,8 +60,9 @@ struct Candidates {
   Array weight_sums = {};  // float64[num_nodes]: sums of weights up to each node; or all alike
   Array created = {};      // int64[num_nodes]: a node is none before this time; or at all times
   Array among = {};        // int64: these alone, each as often as it is here; or all nodes
-  // These edges' ends alone, each once: of the edges of the end that is kept, before the pair's
-  // time. Then an edge at another time does not reject. All nodes, for a pair that has none.
+  // Rows of the ends that are kept, in the order of times, which name the nodes that these had
+  // edges with, once each. Those before the pair's time alone, and an edge at another time does not
+  // reject. Or all nodes; also for a pair without such a node.
   std::optional<PairRows> past = {};
 };
 

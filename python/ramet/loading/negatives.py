@@ -98,14 +98,12 @@ class Negatives:
         is_given = not isinstance(self.source, str)
         if graph.part is not None and not is_given:
             self._check_for_part(is_of_one_type=source == destination)
-        of_sources = self._candidates(graph, source, pairs.edge_type, time, at_source=True)
-        of_destinations = self._candidates(graph, destination, pairs.edge_type, time, at_source=False)
         return _core.LinkNegatives(
             amount=float(self.amount),
             corrupt=self.corrupt,
-            of_sources=of_sources,
-            of_destinations=of_destinations,
-            edges=[] if is_given else self._excluded(graph, pairs, time, of_destinations[-1] or of_sources[-1]),
+            of_sources=self._candidates(graph, source, pairs.edge_type, time, at_source=True),
+            of_destinations=self._candidates(graph, destination, pairs.edge_type, time, at_source=False),
+            edges=[] if is_given else self._excluded(graph, pairs, time),
             loops=self._has_loops(graph, pairs) if self.loops is None else self.loops,
             missing=self.missing,
             fixed=self.fixed,
@@ -149,15 +147,14 @@ class Negatives:
 
     @staticmethod
     def _past(graph: Graph, edge_type: EdgeTypeName, time: str | None, at_source: bool) -> tuple:
-        """The edges with times, in rows of the ends that are kept."""
+        """The nodes that the ends that are kept had edges with, in the order of times."""
         if time is None or edge_type not in graph.edge_types or time not in graph.tables(edge_type):
             raise ValueError(
                 f"source is 'historical', but edges of {edge_type} have no times: the loader's `time` is {time!r}, "
                 "expected the name of a table of them"
             )
-        core, position, _, by_time = ordered_edges(
-            graph, edge_type, Needs(outgoing=not at_source, by_end=True, time=time)
-        )
+        needs = Needs(outgoing=not at_source, time=time, once=True)
+        core, position, _, by_time = ordered_edges(graph, edge_type, needs)
         return core, position, not at_source, by_time
 
     def _created(self, graph: Graph, node_type: str) -> np.ndarray | None:
@@ -192,16 +189,14 @@ class Negatives:
             raise ValueError(f"{what} has the weight {weights[node]} of node {node}, expected 0 or more")
         return np.cumsum(weights, dtype=np.float64)
 
-    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None, past: tuple | None) -> list[tuple]:
-        """The edges that no negative is, as the engine takes them. past: the graph's, where that has them."""
+    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None) -> list[tuple]:
+        """The edges that no negative is, as the engine takes them."""
         if not self.exact:
             return []
         edge_type, rows = pairs.edge_type, []
         is_known = edge_type in graph.edge_types
         timed = time if is_known and time is not None and time in graph.tables(edge_type) else None
-        if past is not None:
-            rows.append(past)
-        elif is_known:
+        if is_known:
             stored = None if timed else graph._core.out_edges(edge_type)
             needs = Needs(outgoing=False, by_end=True, time=timed)
             made = _by_destination(ordered_edges(graph, edge_type, needs)) if stored is None else (stored, 0, True, "")

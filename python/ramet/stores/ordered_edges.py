@@ -33,12 +33,13 @@ _made: WeakKeyDictionary[Graph, dict[tuple, Graph | None]] = WeakKeyDictionary()
 @dataclass(frozen=True)
 class Needs:
     """What is read of an edge type. weight, time: names of its tables. by_end: rows are sorted by the nodes that
-    they lead to; else, with a time, by time."""
+    they lead to; else, with a time, by time. once: of the edges between two nodes the first in time is there alone."""
 
     outgoing: bool
     weight: str | None = None
     time: str | None = None
     by_end: bool = False
+    once: bool = False
     edge_ids: bool = False
 
     @property
@@ -75,7 +76,7 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
         return _in_order(graph, edge_type, needs, times)
 
     is_int64 = times is None or graph.table(needs.time, edge_type).numpy().dtype == np.int64
-    is_plain = weights is None and (times is None or (needs.by_end and not needs.outgoing and is_int64))
+    is_plain = weights is None and (times is None or (needs.by_end and is_int64))
     if is_plain and _fits(graph, edge_type, needs, in_order):
         return None
 
@@ -111,13 +112,25 @@ def _in_order(graph: Graph, edge_type: EdgeTypeName, needs: Needs, times) -> tup
     indptr, indices, positions = graph.indptr(edge_type), graph.indices(edge_type), None
     if needs.outgoing:
         indptr, indices, positions = by_source(indptr, indices, graph.num_nodes(edge_type[0]))
-    elif needs.by_end:
+    elif needs.by_end or needs.once:
         positions = _core.sorted_rows(indptr, indices.astype(np.int64, copy=False))
         indices = indices[positions]
     if times is not None and not needs.by_end:
         order = _core.sorted_rows(indptr, times if positions is None else times[positions])
         indices, positions = indices[order], order if positions is None else positions[order]
+    if needs.once:
+        kept = np.sort(_first_of_each(indptr, indices))
+        indptr, indices, positions = np.searchsorted(kept, indptr), indices[kept], positions[kept]
     return indptr, indices, positions
+
+
+def _first_of_each(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The positions at which rows name a node for the first time."""
+    by_end = _core.sorted_rows(indptr, indices.astype(np.int64, copy=False))
+    ends, is_first = indices[by_end], np.ones(len(by_end), bool)
+    is_first[1:] = ends[1:] != ends[:-1]
+    is_first[indptr[:-1][np.diff(indptr) > 0]] = True
+    return by_end[is_first]
 
 
 def _make(graph: Graph, edge_type: EdgeTypeName, needs: Needs, weights, times, in_order: tuple) -> Graph:

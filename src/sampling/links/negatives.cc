@@ -2,8 +2,7 @@
 // of many pairs go side by side: each round draws candidates, then reads the bounds of their rows,
 // then searches them, and asks in each half for the memory of the next. What is rejected goes into
 // the next round. A draw that was rejected kTries times enumerates what remains, so that the
-// distribution is exact for a node with a single negative, too. Candidates of the past are the
-// entries of a row; of a node only the first one counts, so that parallel edges weigh nothing.
+// distribution is exact for a node with a single negative, too.
 #include "ramet/negatives.h"
 
 #include <algorithm>
@@ -116,7 +115,6 @@ class NegativeGroup {
     bool at_source;
     bool exact;         // whether it is rejected if it makes an edge or a loop
     Row past = {0, 0};  // whose entries are the candidates; without any, all nodes are
-    int64_t entry = 0;  // the candidate's, there
     Row row = {0, 0};   // of the first edges
   };
 
@@ -135,7 +133,8 @@ class NegativeGroup {
               .destination = pairs_.destinations[at],
               .at_source = at_source,
               .exact = !is_pair || has_source};
-    if (const auto& past = past_of(draw)) draw.past = past->row(draw.source, draw.destination);
+    if (const auto& past = past_of(draw))
+      draw.past = past->before(past->row(draw.source, draw.destination), time_of(draw));
     return draw;
   }
 
@@ -189,7 +188,6 @@ class NegativeGroup {
   }
   void choose(Draw& draw, int64_t number) const {
     const Candidates& all = candidates(draw);
-    draw.entry = number;
     if (is_of_past(draw))
       candidate(draw) = past_of(draw)->node_at(draw.past, number, all.num_nodes);
     else if (all.among.data != nullptr)
@@ -215,7 +213,6 @@ class NegativeGroup {
     if (created.data != nullptr &&
         created.as<int64_t>()[static_cast<size_t>(candidate(draw))] > time)
       return true;
-    if (is_of_past(draw) && !is_first_of_past(draw, time)) return true;
     if (!draw.exact) return false;
     if (!options_.loops && draw.source == draw.destination) return true;
     const When when = is_of_past(draw) ? When::kThen : When::kByThen;
@@ -226,13 +223,7 @@ class NegativeGroup {
     return false;
   }
 
-  bool is_first_of_past(const Draw& draw, int64_t time) const {
-    const PairIndex& past = *past_of(draw);
-    return past.is_first(draw.past, draw.entry) &&
-           past.has(draw.past, draw.source, draw.destination, time, When::kBefore);
-  }
-
-  // Nothing: no entry of the past is left.
+  // Nothing: no node of the past is left.
   std::optional<int64_t> enumerate(Draw& draw) const {
     const Array& weight_sums = candidates(draw).weight_sums;
     const auto sums =

@@ -3,14 +3,6 @@
 #include "ramet/error.h"
 
 namespace ramet {
-namespace {
-
-bool counts(int64_t edge, int64_t time, When when) {
-  if (when == When::kBefore) return edge < time;
-  return when == When::kThen ? edge == time : edge <= time;
-}
-
-}  // namespace
 
 PairIndex::PairIndex(const PairRows& rows)
     : edges_(&rows.graph->edge_types()[static_cast<size_t>(rows.edge_type)]),
@@ -36,7 +28,9 @@ bool PairIndex::has(
     const auto* found = std::lower_bound(begin, end, wanted);
     if (times_ == nullptr) return found != end && *found == wanted;
     for (; found != end && *found == wanted; ++found)
-      if (counts(times_[found - ids.data()], time, when)) return true;
+      if (const int64_t at = times_[found - ids.data()];
+          when == When::kThen ? at == time : at <= time)
+        return true;
     return false;
   });
 }
@@ -52,11 +46,9 @@ int64_t PairIndex::node_at(const Row& row, int64_t entry, int64_t num_nodes) con
   return node;
 }
 
-bool PairIndex::is_first(const Row& row, int64_t entry) const {
-  return entry == 0 || with_ids(edges_->indices, [&](auto ids) {
-           const auto* const at = ids.data() + row.begin + entry;
-           return at[-1] != at[0];
-         });
+Row PairIndex::before(const Row& row, int64_t time) const {
+  const int64_t* const begin = times_ + row.begin;
+  return {row.begin, std::lower_bound(begin, begin + row.degree, time) - begin};
 }
 
 }  // namespace ramet

@@ -11,8 +11,8 @@
 
 namespace ramet {
 
-// Which edges count for a pair, by their times.
-enum class When : uint8_t { kByThen, kBefore, kThen };
+// Which edges count for a pair: up to its time, or at it.
+enum class When : uint8_t { kByThen, kThen };
 
 class PairIndex {
  public:
@@ -41,8 +41,8 @@ class PairIndex {
                          When when = When::kByThen) const;
   // The node that an entry of a row names: kCorrupt for none of the `num_nodes`.
   [[nodiscard]] int64_t node_at(const Row& row, int64_t entry, int64_t num_nodes) const;
-  // Whether no entry of the row before this one names its node.
-  [[nodiscard]] bool is_first(const Row& row, int64_t entry) const;
+  // Of a row in the order of times: the part before `time`.
+  [[nodiscard]] Row before(const Row& row, int64_t time) const;
 
  private:
   const EdgeType* edges_;

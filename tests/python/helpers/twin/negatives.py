@@ -19,15 +19,12 @@ def negative(is_rejected, num_nodes: int, weights, seed: int, epoch: int, pair_i
     return _from_list(is_rejected, num_nodes, sums, absorb(key, 64))
 
 
-def historical(entries, is_rejected, seed: int, epoch: int, pair_id: int, i: int) -> int | None:
-    """entries: ends of the kept end's edges, by id. None: all are rejected, as nodes or because they are repeated."""
-
-    def is_out(entry: int) -> bool:
-        return entries[entry] in entries[:entry] or is_rejected(entries[entry])
-
-    if all(map(is_out, range(len(entries)))):
+def historical(times: dict, time: int, is_rejected, seed: int, epoch: int, pair_id: int, i: int) -> int | None:
+    """times: of the first edge between the kept end and each node. None: there is no candidate that is not rejected."""
+    nodes = sorted((v for v in times if times[v] < time), key=lambda v: (times[v], v))
+    if all(map(is_rejected, nodes)):
         return None
-    return entries[negative(is_out, len(entries), None, seed, epoch, pair_id, i)]
+    return nodes[negative(lambda k: is_rejected(nodes[k]), len(nodes), None, seed, epoch, pair_id, i)]
 
 
 def _drawn(word: int, num_nodes: int, sums) -> int:
