@@ -6,6 +6,7 @@ from ramet.inputs.layouts import (
     graphstorm,
     heco,
     keyed_tables,
+    masked_arrays,
     ogb,
     ogb_binary,
     successors,
@@ -13,4 +14,16 @@ from ramet.inputs.layouts import (
     triples,
 )
 
-LAYOUTS = (ogb, ogb_binary, graphbolt, graphstorm, keyed_tables, tgb, triples, successors, heco, edge_list)
+LAYOUTS = (
+    ogb,
+    ogb_binary,
+    masked_arrays,
+    graphbolt,
+    graphstorm,
+    keyed_tables,
+    tgb,
+    triples,
+    successors,
+    heco,
+    edge_list,
+)
