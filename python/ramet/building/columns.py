@@ -31,7 +31,8 @@ class TypedRows:
     ):
         self._rows = open_rows(table.rows, header=table.header, what=what)
         self.num_rows, self.bytes, self.place = self._rows.num_rows, self._rows.bytes, self._rows.place
-        unknown = [column for column in [*columns, *ids] if column not in self._rows.names]
+        known = set(self._rows.names)
+        unknown = [column for column in [*columns, *ids] if column not in known]
         if unknown:
             names = ", ".join(map(repr, self._rows.names[:20]))
             raise KeyError(f"{what}: there is no column {unknown[0]!r}; there are {names}")
@@ -106,18 +107,19 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
     shape = (
         () if len(columns) == 1 and widths[0] is None and name != FEATURES else (sum(width or 1 for width in widths),)
     )
+    is_alone = len(columns) == 1 and name != FEATURES and dtype is None  # else in a table of floating point
     categories = {
-        column: Categories(what, column, rows.place, scratch, null=None)
+        column: Categories(what, column, rows.place, scratch, null=None if is_alone else np.nan)
         for column, arrow_type in zip(columns, types, strict=True)
         if is_text(arrow_type)
     }
-    if len(columns) == 1 and categories and name != FEATURES and dtype is None:
+    if is_alone and categories:
         return categories[columns[0]]
     numbers = [
         _numpy_type(what, column, t) for column, t in zip(columns, types, strict=True) if column not in categories
     ]
     if dtype is None:
-        dtype = "float32" if name == FEATURES else np.result_type(*numbers, *([np.int64] if categories else []))
+        dtype = "float32" if name == FEATURES else np.result_type(*numbers, *([np.float64] if categories else []))
     dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     if categories:
         return Mixed(what, columns, dtype, shape, rows.place, categories)

@@ -45,7 +45,7 @@ class Values:
 
     def rows(self, first: int, arrays: Sequence[Any]) -> np.ndarray:
         """[n, *shape]: of the rows from number `first` on."""
-        parts = [self._numbers(first, column, array) for column, array in zip(self.columns, arrays, strict=True)]
+        parts = [self.numbers(first, column, array) for column, array in zip(self.columns, arrays, strict=True)]
         if not self.shape:
             return self._as_dtype(parts[0], first)
         wide = [part.reshape(len(part), -1) for part in parts]
@@ -55,7 +55,7 @@ class Values:
         """What the store keeps of how these values came about."""
         return {}
 
-    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+    def numbers(self, first: int, column: Column, array) -> np.ndarray:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -63,7 +63,7 @@ class Values:
             width, flat = array.type.list_size, array.flatten()
             if array.null_count:
                 self._refuse_null(first, column, array)
-            return self._numbers(first, column, flat).reshape(-1, width)
+            return self.numbers(first, column, flat).reshape(-1, width)
         if pa.types.is_boolean(array.type):
             array = array.cast(pa.int8())
         if array.null_count:
@@ -97,13 +97,13 @@ class Categories(Values):
         self._codes = NodeIds("text", scratch)
         self._texts: list[str] | None = None  # all of them, when they have been asked for
 
-    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+    def numbers(self, first: int, column: Column, array) -> np.ndarray:
         keys = as_keys("text", [array])
         if keys.is_null is None:
             return self._codes_of(keys)
         if self._null is None:
             self._refuse_null(first, column, array)
-        codes = np.full(len(array), self._null)
+        codes = np.full(len(array), self._null, np.result_type(type(self._null), np.int64))
         codes[~keys.is_null] = self._codes_of(as_keys("text", [array.drop_null()]))
         return codes
 
@@ -127,10 +127,10 @@ class Mixed(Values):
         super().__init__(what, columns, dtype, shape, place, null=np.nan)
         self._categories = categories
 
-    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+    def numbers(self, first: int, column: Column, array) -> np.ndarray:
         if column in self._categories:
-            return self._categories[column].rows(first, [array])
-        return super()._numbers(first, column, array)
+            return self._categories[column].numbers(first, column, array)
+        return super().numbers(first, column, array)
 
     def about(self) -> dict:
         return {"categories": {str(column): of.about()["categories"] for column, of in self._categories.items()}}
@@ -184,7 +184,7 @@ class Times(Values):
         elif not (pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
             self.unit = "us"  # of texts
 
-    def _numbers(self, first: int, column: Column, array) -> np.ndarray:
+    def numbers(self, first: int, column: Column, array) -> np.ndarray:
         import pyarrow as pa
 
         if array.null_count:

@@ -66,7 +66,8 @@ class EdgeTable:
     Args:
       type: (source type, relation, destination type).
       rows, header, normalize, seed: as of NodeTable.
-      source, destination: the columns of the ids of the ends, or several each, as the node types' ids have them.
+      source, destination: the columns of the ids of the ends, or several each, as the node types' ids have them. None:
+          the end is the node of the same number as the row.
       features: as of NodeTable, tables of edges.
       label, time, weight: the columns of the tables "label", "time" and "weight".
       split: as of NodeTable, of edges.
@@ -81,8 +82,8 @@ class EdgeTable:
 
     type: EdgeTypeName
     rows: Any
-    source: Columns = "source"
-    destination: Columns = "destination"
+    source: Columns | None = "source"
+    destination: Columns | None = "destination"
     features: Columns | Mapping[str, Columns] = ()
     label: Column | None = None
     time: Column | None = None
