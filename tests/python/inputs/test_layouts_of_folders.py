@@ -128,7 +128,7 @@ def test_ogb_in_arrays(tmp_path):
         {"feat": "feat"},
         {"train": [0]},
     )
-    assert read(edge, max_bytes=16) == [(0, 1), (1, 2), (2, 0), (2, 1)] and not edge.undirected
+    assert read(edge, max_bytes=32) == [(0, 1), (1, 2), (2, 0), (2, 1)] and not edge.undirected
 
     np.savez(raw / "node-label.npz", node_label=labels + 0.5)
     refused(raw.parent, r"node-label.npz, node_label, row 0: the label 1.5 is no integer")
