@@ -65,6 +65,12 @@ def test_ogb_of_one_type(homogeneous):
         assert splits_of(node) == {"train": [0, 2], "val": [1], "test": []}
         assert (edge.source, edge.destination, edge.weight, edge.time, edge.undirected) == (0, 1, 2, 3, True)
         assert read(edge) == [("0", "1", "2", "4"), ("2", "1", "1", "5")]
+    write(homogeneous, {"split/time/train.pt": ""})
+    assert [note.partition(":")[0] for note in layouts.describe(homogeneous).notes] == [
+        "each edge of ogbl-collab stands for both directions",
+        "splits in .pt files are left out; of links, the edges of valid and test are no edges here",
+    ]
+    (homogeneous / "split/time/train.pt").unlink()
     other = homogeneous.rename(homogeneous.parent / "mine")
     found = layouts.describe(other)
     assert not found.edges[0].undirected and "undirected=True" in found.notes[0]
