@@ -13,7 +13,3 @@ def batches(table, *columns, max_bytes: int = 1 << 20):
 def read(table, *columns, max_bytes: int = 1 << 20) -> list[tuple]:
     """The rows, as tuples of Python values; all columns, or some."""
     return [tuple(row.values()) for batch in batches(table, *columns, max_bytes=max_bytes) for row in batch.to_pylist()]
-
-
-def count(table, *columns) -> int:
-    return sum(batch.num_rows for batch in batches(table, *columns))

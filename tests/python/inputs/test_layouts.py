@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from table_rows import batches, count, read
+from table_rows import batches, read
 
 from ramet.inputs import layouts
 from ramet.inputs.layouts import text, triples
@@ -16,7 +16,6 @@ from ramet.inputs.layouts import text, triples
 def test_successor_lists_of_cnr2000(data_dir):
     found = layouts.describe(data_dir / "cnr2000")
     assert [node.num_nodes for node in found.nodes] == [325557] and not found.edges[0].undirected
-    assert count(found.edges[0]) == 3216152
     first = next(batches(found.edges[0], "source", "destination"))
     assert first.slice(11, 4).to_pydict() == {"source": [0, 0, 1, 1], "destination": [211284, 223142, 2, 3]}
 
@@ -36,22 +35,10 @@ def test_triples_of_aifb(data_dir):
     assert (splits.count("train"), splits.count("test"), len(set(labels) - {None})) == (140, 36, 4)
 
 
-def test_raw_folder_of_ogbl_ddi(data_dir):
-    found = layouts.describe(data_dir / "ogbl_ddi")
-    (node,), (edge,) = found.nodes, found.edges
-    assert (node.num_nodes, edge.undirected, edge.rows.num_rows) == (4267, True, 1067911)
-    assert count(edge, 0, 1) == 1067911
-    assert any("valid.pt" in note and "test.pt" in note for note in found.notes)
-
-
 def test_heco_dblp(data_dir):
     pytest.importorskip("scipy")
     found = layouts.describe(data_dir / "heco_dblp")
-    assert {e.type: count(e) for e in found.edges} == {
-        ("p", "pa", "a"): 19645,
-        ("p", "pc", "c"): 14328,
-        ("p", "pt", "t"): 85810,
-    }
+    assert [edge.type for edge in found.edges] == [("p", "pa", "a"), ("p", "pc", "c"), ("p", "pt", "t")]
     nodes = {node.type: node for node in found.nodes}
     assert nodes["c"].num_nodes == 20 and nodes["p"].rows.num_rows == 14328 and nodes["t"].rows.num_rows == 7723
     batch = next(batches(nodes["a"], "feat", "label"))

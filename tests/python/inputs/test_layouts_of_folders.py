@@ -65,6 +65,12 @@ def test_ogb_of_one_type(homogeneous):
         assert splits_of(node) == {"train": [0, 2], "val": [1], "test": []}
         assert (edge.source, edge.destination, edge.weight, edge.time, edge.undirected) == (0, 1, 2, 3, True)
         assert read(edge) == [("0", "1", "2", "4"), ("2", "1", "1", "5")]
+    write(homogeneous, {"split/time/train.pt": ""})
+    assert [note.partition(":")[0] for note in layouts.describe(homogeneous).notes] == [
+        "each edge of ogbl-collab stands for both directions",
+        "splits in .pt files are left out; of links, the edges of valid and test are no edges here",
+    ]
+    (homogeneous / "split/time/train.pt").unlink()
     other = homogeneous.rename(homogeneous.parent / "mine")
     found = layouts.describe(other)
     assert not found.edges[0].undirected and "undirected=True" in found.notes[0]
@@ -128,7 +134,7 @@ def test_ogb_in_arrays(tmp_path):
         {"feat": "feat"},
         {"train": [0]},
     )
-    assert read(edge, max_bytes=16) == [(0, 1), (1, 2), (2, 0), (2, 1)] and not edge.undirected
+    assert read(edge, max_bytes=32) == [(0, 1), (1, 2), (2, 0), (2, 1)] and not edge.undirected
 
     np.savez(raw / "node-label.npz", node_label=labels + 0.5)
     refused(raw.parent, r"node-label.npz, node_label, row 0: the label 1.5 is no integer")
@@ -196,7 +202,7 @@ def test_graphbolt(on_disk):
         ("path: feat.npy", "path: x.npy", "x.npy: no such file, but .*metadata.yaml names it"),
         ("path: feat.npy", "file: feat.npy", "feature_data 1: path is None, expected a string"),
         ("numpy, path: feat", "csv, path: feat", "feature_data 1: format is 'csv', not 'numpy' or 'torch'"),
-        ("numpy, path: feat.npy", "numpy, path: writes.csv", "writes.csv: no array"),
+        ("numpy, path: feat.npy", "numpy, path: writes.csv", "writes.csv: no .npy file"),
         ("type: paper, name: feat", "type: pages, name: feat", "data of 'pages', a type that graph does not have"),
         ("author:writes:paper", "author-writes", "type is 'author-writes', not 'source:relation:destination'"),
         ("path: cites.npy", "path: feat.npy", r"feat.npy: edges are \[3, 2\], expected \[2, num_edges\]"),
@@ -232,6 +238,8 @@ def construction(**changes):
 
 @pytest.fixture
 def graphstorm(tmp_path):
+    tmp_path = tmp_path / "[a]"  # no pattern
+    tmp_path.mkdir()
     for number in (0, 1):
         ids = pa.array([f"u{number}{i}" for i in range(2)])
         columns = {"id": ids, "age": [1, 2], "rank": [0.5, 1.5], "bio": ["x", "y"], "kind": ["a", "b"]}
@@ -319,6 +327,20 @@ def test_tables_with_keys(tmp_path):
     parquet.write_table(pa.table({"x": [1]}), db / "users.parquet")
     save_keyed(db, "orders", {"user": [1]}, None, {})
     refused(tmp_path, "users.parquet: no pkey_col in the metadata of its schema")
+
+
+def test_heco(tmp_path):
+    write(tmp_path, {"pa.txt": "0\t1\n1\t0\n"})
+    for name, array in {"labels": [5, 6], "train_40": [0], "train_20": [1], "val_20": [0]}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    refused(tmp_path, r"labels.npy is \[2\], and one type must have as many nodes: {'p': 2, 'a': 2}")
+    with open(tmp_path / "p_feat.npz", "wb") as file:
+        np.save(file, np.eye(3))
+    a, p = sorted((found := layouts.describe(tmp_path)).nodes, key=lambda node: node.type)
+    assert read(a) == [(5,), (6,)] and splits_of(a) == {"train": [1], "val": [0]} and "[40]" in found.notes[0]
+    assert p.rows.num_rows == 3 and read(found.edges[0]) == [(0, 1), (1, 0)]
+    (tmp_path / "p_feat.npz").write_bytes(b"PK")
+    refused(tmp_path, r"p_feat.npz: no matrix")
 
 
 def test_tgb(tmp_path):

@@ -1,4 +1,4 @@
-"""Arrays inside .npz files as columns of rows. They are decompressed as they are read, a few rows at a time."""
+"""Arrays in files: those inside .npz files are columns of rows, decompressed as they are read, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -71,6 +71,14 @@ def arrays(path: Path) -> dict[str, Array]:
     """The arrays of an .npz file, of which only the headers are read."""
     with _naming(path), zipfile.ZipFile(path) as archive:
         return {name.removesuffix(".npy"): _array(path, archive, name) for name in archive.namelist()}
+
+
+def load_npy(path: Path) -> np.ndarray:
+    """The mapped array of an .npy file."""
+    try:
+        return np.load(path, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: no .npy file: {error}") from None
 
 
 def load(array: Array) -> np.ndarray:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ramet.inputs.layouts import archive
 from ramet.inputs.layouts.entry import Entry
 from ramet.inputs.rows import open_rows, side_by_side
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
@@ -132,18 +133,16 @@ def _labels_of_all(labelled: list[tuple[np.ndarray, np.ndarray]], num_nodes: int
 
 def _array(entry: Entry) -> np.ndarray:
     path, form = _file(entry), entry.text("format")
-    try:
-        if form == "numpy":
-            return np.load(path, mmap_mode="r")
-        if form == "torch":
-            import torch
+    if form == "numpy":
+        return archive.load_npy(path)
+    if form != "torch":
+        raise entry.error(f"format is {form!r}, not 'numpy' or 'torch'")
+    import torch
 
-            return torch.load(path, mmap=True, weights_only=True).numpy()
-    except ImportError:
-        raise
-    except Exception as error:  # both raise nearly everything for a damaged file
-        raise ValueError(f"{path}: no array: {error}") from None
-    raise entry.error(f"format is {form!r}, not 'numpy' or 'torch'")
+    try:
+        return torch.load(path, mmap=True, weights_only=True).numpy()
+    except Exception as error:  # nearly everything, for a damaged file
+        raise ValueError(f"{path}: no tensor: {error}") from None
 
 
 def _file(entry: Entry) -> Path:

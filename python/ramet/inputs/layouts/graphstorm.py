@@ -90,11 +90,16 @@ def _files(entry: Entry, key: str) -> list[str]:
     patterns = [given] if isinstance(given, str) else given
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         raise entry.error(f"{key} is {given!r}, not a path or a list of paths")
-    paths = [os.path.join(entry.path.parent, pattern) for pattern in patterns]
+    folder = str(entry.path.parent)
+    paths = [os.path.join(glob.escape(folder) if glob.has_magic(p) else folder, p) for p in patterns]
     for path in paths:
-        if not glob.glob(path):
+        if not _found(path):
             raise FileNotFoundError(f"{path}: no such file, but {entry.path}: {entry.where}{key} names it")
     return paths
+
+
+def _found(path: str) -> list[str]:
+    return [path] if os.path.exists(path) else sorted(glob.glob(path))
 
 
 def _fields(blocks: list[Entry], notes: list[str]) -> dict:
@@ -139,7 +144,7 @@ def _ids(files: Entry, name: str) -> list:
     column = files.get("column")
     columns = [column] if isinstance(column, str) else column
     ids: list = []
-    for file in (file for path in _files(files, name) for file in sorted(glob.glob(path))):
+    for file in (file for path in _files(files, name) for file in _found(path)):
         try:
             if file.endswith(".json"):
                 ids += [json.loads(line) for line in Path(file).read_text("utf-8").splitlines() if line.strip()]

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ramet.inputs.layouts import edge_list, text
+from ramet.inputs.layouts import archive, edge_list, text
 from ramet.inputs.rows import open_rows, side_by_side
 from ramet.inputs.rows.table import Column, Rows
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
@@ -47,7 +47,7 @@ def describe(folder: Path) -> Description:
                 num_nodes[node_type] = max(num_nodes.get(node_type, 0), int(pc.max(ids).as_py()) + 1)
     features = {name: _load_features(path) for name in num_nodes if (path := folder / f"{name}_feat.npz").is_file()}
     num_nodes |= {name: matrix.shape[0] for name, matrix in features.items()}
-    labels = np.load(folder / "labels.npy")
+    labels = archive.load_npy(folder / "labels.npy")
     labelled = [name for name, count in num_nodes.items() if labels.shape == (count,)]
     if len(labelled) != 1:
         raise ValueError(
@@ -121,4 +121,4 @@ def _splits(folder: Path) -> tuple[dict[str, np.ndarray] | None, tuple[str, ...]
         return None, ()
     files = {name: folder / f"{name}_{numbers[0]}.npy" for name in SPLITS}
     note = (f"splits train_{numbers[0]} and so on are taken; those of {numbers[1:]} are left out",)
-    return {name: np.load(path) for name, path in files.items() if path.is_file()}, note if numbers[1:] else ()
+    return {name: archive.load_npy(path) for name, path in files.items() if path.is_file()}, note if numbers[1:] else ()

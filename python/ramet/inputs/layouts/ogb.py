@@ -64,8 +64,8 @@ def name_of(folder: Path) -> str:
 
 
 def describe(folder: Folder) -> Description:
-    tables = _of_one_type(folder) if (folder.raw / _COUNTS[0]).is_file() else _of_several_types(folder)
-    nodes, edges = tables
+    read = _of_one_type if (folder.raw / _COUNTS[0]).is_file() else _of_several_types
+    nodes, edges = read(folder)
     return Description(tuple(nodes), tuple(edges), tuple(_notes(folder, edges)))
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ramet.inputs.rows.files import File, find_files
 from ramet.inputs.rows.table import Column, Rows
 
-PIECE = 4 << 20  # bytes read at a time
+PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 64 << 20
 
 
