@@ -15,6 +15,7 @@ from numpy.lib import format as npy
 
 from ramet.inputs.rows.arrays import as_column
 from ramet.inputs.rows.files import File
+from ramet.inputs.rows.part import Part
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}  # 3.0 is of records
 
@@ -79,7 +80,7 @@ def read_header(source, name: str) -> Stored:
     return Stored(shape, by_columns and len(shape) == 2, dtype, source.tell(), name)
 
 
-class NpyPart:
+class NpyPart(Part):
     names = (0,)
 
     def __init__(self, file: File, header: bool, what: str):
@@ -100,7 +101,7 @@ class NpyPart:
         self._file.check()
 
 
-class NpzPart:
+class NpzPart(Part):
     def __init__(self, file: File, header: bool, what: str):
         self._file, self._what = file, what
         self.name, self.bytes = file.name, file.size

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from ramet.inputs.rows.table import Column, Rows
+from ramet.inputs.rows.part import Column
+from ramet.inputs.rows.table import Rows
 
 
 class SideBySide:
@@ -49,13 +50,6 @@ class SideBySide:
     def is_text(self, column: Column) -> bool:
         table, own = self._owner(column)
         return table.is_text(own)
-
-    def is_integer(self, column: Column) -> bool:
-        return self.integer_type(column) is not None
-
-    def integer_type(self, column: Column) -> pa.DataType | None:
-        table, own = self._owner(column)
-        return table.integer_type(own)
 
     def batches(
         self, columns: Sequence[Column], max_bytes: int, types: Mapping[Column, pa.DataType] | None = None

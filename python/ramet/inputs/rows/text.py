@@ -14,6 +14,7 @@ from pyarrow import csv
 
 from ramet._support.arguments import shortened
 from ramet.inputs.rows.files import File
+from ramet.inputs.rows.part import Part
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 READ_AHEAD = 34  # blocks that pyarrow's reader holds at most
@@ -21,8 +22,8 @@ BLOCK_BYTES = (1 << 12, 1 << 23)
 READER_LIMIT = 1 << 30  # of a block
 
 
-class TextPart:
-    has_no_types = True
+class TextPart(Part):
+    is_text = True
 
     def __init__(self, file: File, header: bool, what: str):
         self.name, self.bytes, self.num_rows = file.name, file.size, None
