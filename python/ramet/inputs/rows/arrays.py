@@ -8,12 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from ramet._support.arguments import INT64_MAX, shortened
-from ramet.inputs.rows.part import Part
 
 UNFIT = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
 
 
-class ArraysPart(Part):
+class ArraysPart:
     """Arrays of equal length by column, without a copy: numpy, torch on the CPU or pyarrow; lists with one."""
 
     def __init__(self, arrays: Mapping, what: str, name: str = "the dict"):

@@ -8,12 +8,11 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from ramet.inputs.rows.files import File
-from ramet.inputs.rows.part import Part
 
 FILE_MAGIC = b"ARROW1"
 
 
-class ArrowPart(Part):
+class ArrowPart:
     """A local file is mapped, so that a record batch of any size costs nothing before its rows are read."""
 
     def __init__(self, file: File, header: bool, what: str):

@@ -8,12 +8,11 @@ import pyarrow as pa
 
 from ramet._support.arguments import shortened
 from ramet.inputs.rows.arrays import from_objects, object_type
-from ramet.inputs.rows.part import Part
 
 BYTES_OF_A_VALUE = 16  # about, in a frame
 
 
-class TablePart(Part):
+class TablePart:
     """A pyarrow table or record batch."""
 
     def __init__(self, table, name: str):
@@ -29,7 +28,7 @@ class TablePart(Part):
         yield from (table,) if isinstance(table, pa.RecordBatch) else table.to_batches()
 
 
-class StreamPart(Part):
+class StreamPart:
     """An object whose `__arrow_c_stream__` gives its rows, anew each time."""
 
     def __init__(self, owner, name: str):
@@ -51,7 +50,7 @@ class StreamPart(Part):
                 yield batch.select(places)
 
 
-class PandasPart(Part):
+class PandasPart:
     """A pandas frame. Its columns are converted slice by slice; what pandas takes for missing is null."""
 
     def __init__(self, frame, what: str, name: str):

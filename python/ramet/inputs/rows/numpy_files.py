@@ -15,7 +15,6 @@ from numpy.lib import format as npy
 
 from ramet.inputs.rows.arrays import as_column
 from ramet.inputs.rows.files import File
-from ramet.inputs.rows.part import Part
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}  # 3.0 is of records
 
@@ -80,7 +79,7 @@ def read_header(source, name: str) -> Stored:
     return Stored(shape, by_columns and len(shape) == 2, dtype, source.tell(), name)
 
 
-class NpyPart(Part):
+class NpyPart:
     names = (0,)
 
     def __init__(self, file: File, header: bool, what: str):
@@ -101,7 +100,7 @@ class NpyPart(Part):
         self._file.check()
 
 
-class NpzPart(Part):
+class NpzPart:
     def __init__(self, file: File, header: bool, what: str):
         self._file, self._what = file, what
         self.name, self.bytes = file.name, file.size

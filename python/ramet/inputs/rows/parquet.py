@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from ramet.inputs.rows.files import File
-from ramet.inputs.rows.part import Part
 from ramet.inputs.rows.types import is_list, plain_type
 
 MOST_ROWS = 1 << 16  # of a batch: larger ones are not faster
@@ -17,7 +16,7 @@ READER_SHARE = 4  # the reader takes so many times the bytes of a batch
 INDEX_BYTES = 4  # of a row in a column of dictionary indices
 
 
-class ParquetPart(Part):
+class ParquetPart:
     def __init__(self, file: File, header: bool, what: str):
         self._file = file
         self.name, self.bytes = file.name, file.size

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from ramet.inputs.rows.part import Column
-from ramet.inputs.rows.table import Rows
+from ramet.inputs.rows.table import Column, Rows
 
 
 class SideBySide:

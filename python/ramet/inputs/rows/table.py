@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 import pyarrow as pa
 
 from ramet._support.arguments import as_int, shortened
 from ramet.inputs.rows.convert import convert
 from ramet.inputs.rows.files import naming
-from ramet.inputs.rows.part import Column, Part
 from ramet.inputs.rows.pieces import RowTooLarge, pieces
+from ramet.inputs.rows.text import TextPart
 from ramet.inputs.rows.types import common_type, is_list, plain_type
+
+Column = str | int
+
+
+class Part(Protocol):
+    """One file or object with rows. Columns have places, in the order of `names`."""
+
+    name: str  # for messages
+    names: tuple[Column, ...]
+    num_rows: int | None  # None: only a scan tells
+    bytes: int
+
+    def kind(self, place: int) -> pa.DataType:
+        """The type of a column, as the reader has it."""
+
+    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        """The columns at these places, in this order. A block has about `max_bytes`, as far as the reader can know.
+        Columns are wanted as `kinds`: a TextPart converts to them by itself."""
 
 
 class Rows:
@@ -87,7 +106,7 @@ class Rows:
 
     def is_text(self, column: Column) -> bool:
         """Whether the column comes from text files, which do not say what their values are."""
-        return any(part.is_text for part in self._parts)
+        return any(isinstance(part, TextPart) for part in self._parts)
 
     def batches(
         self, columns: Sequence[Column], max_bytes: int, types: Mapping[Column, pa.DataType] | None = None
@@ -107,7 +126,7 @@ class Rows:
             for piece in self._pieces(part, columns, max_bytes, kinds):
                 arrays = (
                     piece.columns
-                    if part.is_text
+                    if isinstance(part, TextPart)
                     else [
                         convert(array, kind, lambda row: self._where(part, first - start + row, column))  # noqa: B023
                         for array, kind, column in zip(piece.columns, kinds, columns)

@@ -14,7 +14,6 @@ from pyarrow import csv
 
 from ramet._support.arguments import shortened
 from ramet.inputs.rows.files import File
-from ramet.inputs.rows.part import Part
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 READ_AHEAD = 34  # blocks that pyarrow's reader holds at most
@@ -22,9 +21,7 @@ BLOCK_BYTES = (1 << 12, 1 << 23)
 READER_LIMIT = 1 << 30  # of a block
 
 
-class TextPart(Part):
-    is_text = True
-
+class TextPart:
     def __init__(self, file: File, header: bool, what: str):
         self.name, self.bytes, self.num_rows = file.name, file.size, None
         self._file, self._header, self._what = file, header, what
