@@ -4,7 +4,7 @@
   files.py         paths, globs, folders and URLs -> files in the natural order of their names
   parquet.py, arrow_ipc.py, text.py, arrays.py, torch_files.py, frames.py
                    one kind of part each: names, types, and blocks of its rows
-  table.py         Rows: several parts as one table
+  table.py         Part, what each of these is; Rows, several parts as one table
   side_by_side.py  several tables of equal length as one
   types.py         the type of a column over all parts
   pieces.py        a block -> pieces of bounded size

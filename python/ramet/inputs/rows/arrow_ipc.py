@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyarrow import dataset, ipc
+from pyarrow import ipc
 
 from ramet.inputs.rows.files import File
 
@@ -23,8 +23,7 @@ class ArrowPart:
         with file.open_mapped() as source, self._reader(source) as reader:
             self._schema = reader.schema
         self.names = tuple(self._schema.names)
-        fragment = dataset.IpcFileFormat().make_fragment(file.path, filesystem=file.system)
-        self.num_rows = None if self._is_stream else fragment.count_rows()
+        self.num_rows = None if self._is_stream else sum(batch.num_rows for batch in self._batches([0]))
 
     def kind(self, place: int) -> pa.DataType:
         return self._schema.field(place).type
@@ -32,12 +31,14 @@ class ArrowPart:
     def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
         included = sorted(places)
         order = [included.index(place) for place in places]
-        with self._file.open_mapped() as source, self._reader(source, included) as reader:
-            batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))
-            for batch in batches:
-                batch.validate(full=True)
-                yield batch.select(order)
+        for batch in self._batches(included):
+            batch.validate(full=True)
+            yield batch.select(order)
         self._file.check()
+
+    def _batches(self, included: list[int]) -> Iterator[pa.RecordBatch]:
+        with self._file.open_mapped() as source, self._reader(source, included) as reader:
+            yield from reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))
 
     def _reader(self, source, included: list[int] | None = None):
         open_reader = ipc.open_stream if self._is_stream else ipc.open_file

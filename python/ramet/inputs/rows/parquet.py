@@ -33,18 +33,22 @@ class ParquetPart:
         names = [self.names[place] for place in places]
         buffer_size = max(4096, min(1 << 20, max_bytes // (2 * len(places))))
         with self._file.open() as source:
-            metadata = pq.ParquetFile(source).metadata
+            opened = pq.ParquetFile(source, buffer_size=buffer_size, pre_buffer=False)
+            metadata = opened.metadata
+            as_dictionaries: list = []
             leaves = self._leaves(metadata)
-            for group in range(metadata.num_row_groups):
-                columns = [(self.kind(place), metadata.row_group(group).column(leaves[place])) for place in places]
-                rows = metadata.row_group(group).num_rows
+            for number in range(metadata.num_row_groups):
+                group = metadata.row_group(number)
+                columns = [(self.kind(place), group.column(leaves[place])) for place in places]
                 repeated = [name for name, (kind, chunk) in zip(names, columns) if _is_repeated(kind, chunk)]
-                row_bytes = sum(_row_bytes(kind, chunk, rows) for kind, chunk in columns)
-                opened = pq.ParquetFile(
-                    source, metadata=metadata, read_dictionary=repeated, buffer_size=buffer_size, pre_buffer=False
-                )
+                row_bytes = sum(_row_bytes(kind, chunk, group.num_rows) for kind, chunk in columns)
+                if repeated != as_dictionaries:
+                    as_dictionaries = repeated
+                    opened = pq.ParquetFile(
+                        source, metadata=metadata, read_dictionary=repeated, buffer_size=buffer_size, pre_buffer=False
+                    )
                 size = int(max(1, min(MOST_ROWS, max_bytes // max(READER_SHARE * row_bytes, 1))))
-                for batch in opened.iter_batches(size, row_groups=[group], columns=list(set(names))):
+                for batch in opened.iter_batches(size, row_groups=[number], columns=names):
                     yield batch.select(names)
         self._file.check()
 

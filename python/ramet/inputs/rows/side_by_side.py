@@ -50,13 +50,6 @@ class SideBySide:
         table, own = self._owner(column)
         return table.is_text(own)
 
-    def is_integer(self, column: Column) -> bool:
-        return self.integer_type(column) is not None
-
-    def integer_type(self, column: Column) -> pa.DataType | None:
-        table, own = self._owner(column)
-        return table.integer_type(own)
-
     def batches(
         self, columns: Sequence[Column], max_bytes: int, types: Mapping[Column, pa.DataType] | None = None
     ) -> Iterator[tuple[int, pa.RecordBatch]]:

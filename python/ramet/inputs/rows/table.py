@@ -6,17 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import types
 
 from ramet._support.arguments import as_int, shortened
 from ramet.inputs.rows.convert import convert
 from ramet.inputs.rows.files import naming
 from ramet.inputs.rows.pieces import RowTooLarge, pieces
+from ramet.inputs.rows.text import TextPart
 from ramet.inputs.rows.types import common_type, is_list, plain_type
 
 Column = str | int
-SCAN_BYTES = 1 << 24
 
 
 class Part(Protocol):
@@ -27,12 +25,12 @@ class Part(Protocol):
     num_rows: int | None  # None: only a scan tells
     bytes: int
 
-    def kind(self, place: int) -> pa.DataType: ...
+    def kind(self, place: int) -> pa.DataType:
+        """The type of a column, as the reader has it."""
 
     def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """The columns at these places, in this order. Blocks have any number of rows, in about `max_bytes` as far as
-        the reader can know. `kinds` are wanted; only a part of text must do it."""
-        ...
+        """The columns at these places, in this order. A block has about `max_bytes`, as far as the reader can know.
+        Columns are wanted as `kinds`: a TextPart converts to them by itself."""
 
 
 class Rows:
@@ -94,9 +92,10 @@ class Rows:
         kind = plain_type(part.kind(place))
         if not is_list(kind):
             return kind
-        for block in part.blocks([place], 1 << 16, [kind]):
-            for value in block.column(0).drop_null()[:1]:
-                return pa.list_(plain_type(kind.value_type), len(value))
+        with naming(f"{self.what}: {part.name}"):
+            for block in part.blocks([place], 1 << 16, [kind]):
+                for value in block.column(0).drop_null()[:1]:
+                    return pa.list_(plain_type(kind.value_type), len(value))
         return pa.null()
 
     def place(self, row: int) -> str:
@@ -108,24 +107,7 @@ class Rows:
 
     def is_text(self, column: Column) -> bool:
         """Whether the column comes from text files, which do not say what their values are."""
-        return any(getattr(part, "has_no_types", False) for part in self._parts)
-
-    def is_integer(self, column: Column) -> bool:
-        """Whether every value of a column is an integer: by type, or, of text, as one is written: "-7" is, "007", "+1"
-        and " 7" are not. Null values are left aside. Reads the column if it is of text."""
-        return self.integer_type(column) is not None
-
-    def integer_type(self, column: Column) -> pa.DataType | None:
-        """The type of the integers of is_integer(): int64 or uint64 for text. None where no type holds all."""
-        kind = self.type_of(column)
-        if kind != pa.large_string():
-            return kind if types.is_integer(kind) else None
-        left = [pa.int64(), pa.uint64()]
-        for _, batch in self.batches([column], SCAN_BYTES):
-            left = [kind for kind in left if _are_canonical(batch.column(0), kind)]
-            if not left:
-                return None
-        return left[0]
+        return any(isinstance(part, TextPart) for part in self._parts)
 
     def batches(
         self, columns: Sequence[Column], max_bytes: int, types: Mapping[Column, pa.DataType] | None = None
@@ -143,10 +125,12 @@ class Rows:
         for number, part in enumerate(self._parts):
             start = first
             for piece in self._pieces(part, columns, max_bytes, kinds):
-                arrays = [
-                    convert(array, kind, lambda row: self._where(part, first - start + row, column))  # noqa: B023
-                    for array, kind, column in zip(piece.columns, kinds, columns)
-                ]
+                arrays = piece.columns
+                if not isinstance(part, TextPart):
+                    arrays = [
+                        convert(array, kind, lambda row: self._where(part, first - start + row, column))  # noqa: B023
+                        for array, kind, column in zip(arrays, kinds, columns)
+                    ]
                 yield first, pa.RecordBatch.from_arrays([arrays[order[column]] for column in asked], names=names)
                 first += piece.num_rows
             self._finish(number, first)
@@ -190,11 +174,3 @@ class Rows:
         if len(places) < len(part.names) and part.names.count(column) > 1:
             raise ValueError(f"{self.what}: {part.name} has {part.names.count(column)} columns {column!r}")
         return place
-
-
-def _are_canonical(texts: pa.Array, kind: pa.DataType) -> bool:
-    """Whether each text is what an integer of the type is written as."""
-    try:
-        return bool(pc.all(pc.equal(texts.cast(kind).cast(texts.type), texts), min_count=0).as_py() is not False)
-    except pa.ArrowInvalid:
-        return False
