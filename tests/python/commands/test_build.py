@@ -1,5 +1,6 @@
 """`ramet build` of tables and `ramet describe`: from files to a store by command lines alone."""
 
+import numpy as np
 import pytest
 
 from ramet.commands.main import main
@@ -37,6 +38,7 @@ def test_a_guess_is_a_file(shop, capsys):
 
 
 def test_wrong_uses(shop, capsys):
+    np.savez("csr.npz", adj_data=[], adj_indices=[], adj_indptr=[0, 0], adj_shape=[1, 1])
     for argv, message in (
         (["build", "store"], "needs a source"),
         (["build", "store", "shop", *NODES], "not both"),
@@ -44,6 +46,7 @@ def test_wrong_uses(shop, capsys):
         (["build", "store", *NODES, "--train-per-class", "2"], "--train-per-class"),
         (["build", "store", *NODES, "--memory", "1 GiB or so"], "--memory is '1 GiB or so'"),
         (["describe", "nowhere"], "nowhere"),
+        (["describe", "csr.npz"], "csr.npz holds no tables: ramet build OUT csr.npz reads it as a whole"),
     ):
         status, out, err = run(capsys, *argv)
         assert (status, out, err.count("\n")) == (2, "", 1)

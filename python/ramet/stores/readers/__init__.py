@@ -23,6 +23,11 @@ def find(path):
     return next(((reader, handle) for reader, handle in found if handle is not None), None)
 
 
+def forms() -> str:
+    """What ramet.build() knows, for a message."""
+    return "; ".join([*(reader.FORM for reader in READERS), layouts.forms()])
+
+
 def read(path) -> Source:
     """Reads the files at `path`. FileNotFoundError if nothing is there, ValueError if no reader knows the format or the
     contents contradict each other."""
@@ -33,5 +38,4 @@ def read(path) -> Source:
     path = Path(os.fsdecode(path))
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
-    known = "; ".join([*(reader.FORM for reader in READERS), layouts.forms()])
-    raise ValueError(f"{path}: not recognized; known forms: {known}; ramet describe guesses tables")
+    raise ValueError(f"{path}: not recognized; known forms: {forms()}; ramet describe guesses tables")
