@@ -33,12 +33,13 @@ SEVERAL_TYPES = {
     "tables": ("feat",),
 }
 CACHED = {"placement": ramet.Placement(cache_rows=20, cache_by="presampling")}
+HIDDEN = {"features": ramet.Features(hide={"feat": [1, 2]})}
 CASES = {
     "binary": (3, ONE_TYPE | {"negatives": ramet.Negatives("binary", 1.5)}, "hash"),
     "triplet": (2, ONE_TYPE | {"negatives": ramet.Negatives("triplet", 2)} | labor(1) | CACHED, "range"),
-    "labels": (3, ONE_TYPE | {"labels": np.arange(41) % 2.0}, np.full(1000, 1)),
+    "labels": (3, ONE_TYPE | {"labels": np.arange(41) % 2.0, "exclude": ramet.SpotTarget(8)}, np.full(1000, 1)),
     "in-batch": (2, SEVERAL_TYPES | {"negatives": ramet.Negatives("binary", 2, "in-batch", corrupt="both")}, "hash"),
-    "types": (3, SEVERAL_TYPES | {"negatives": "triplet"}, {"paper": "range", "author": "hash"}),
+    "types": (3, SEVERAL_TYPES | {"negatives": "triplet"} | HIDDEN, {"paper": "range", "author": "hash"}),
 }
 PAIRS = ((0, 1), (2, 3))
 
@@ -182,6 +183,7 @@ def test_what_ranks_and_parts_cannot_agree_on_is_refused(world, store, parts):
         ({"negatives": "binary"}, "negatives have exact=True, which asks for all edges"),
         ({"negatives": ramet.Negatives(exact=False, source="degree")}, "negatives have source='degree'"),
         ({"negatives": ramet.Negatives(exact=False)}, "negatives have loops=None"),
+        ({"exclude": ramet.SpotTarget(5)}, "exclude is a SpotTarget, which asks for the degrees"),
     ]:
         for outcome, words in world.outcomes(make, parts, options):
             assert (outcome, problem in words) == ("failed", True)
