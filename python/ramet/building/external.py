@@ -33,8 +33,8 @@ def external_csc(
     try:
         paths = [f"/proc/self/fd/{file}" for file in files]
         _, has_ids = builder.finish(*map(os.fsencode, paths), progress=report)
-        arrays = [np.lib.format.open_memmap(path, "r") for path in (paths if has_ids else paths[:2])]
-        return Csc(*map(np.asarray, arrays))
+        arrays = [np.asarray(np.lib.format.open_memmap(path, "r")) for path in paths[: 2 + has_ids]]
+        return Csc(arrays[0], arrays[1], arrays[2] if has_ids else None)
     finally:
         for file in files:
             os.close(file)

@@ -35,7 +35,7 @@ def describe(path: Path) -> Description:
         raise ValueError(f"{path}: edges is {list(edges.shape)}, not [num_edges, 2]")
     columns = archive.Columns({"feat": found["node_features"], "label": found["node_labels"]})
     rows = Rows([columns], f"NodeTable({NODE!r})")
-    splits = {}
+    splits: dict[str, np.ndarray] = {}
     for name in MASKS:
         masks = archive.load(found[f"{name}_masks"]).astype(bool)
         if masks.ndim != 2 or masks.shape[1] != rows.num_rows:
