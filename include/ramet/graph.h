@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/node_ids.h"
 #include "ramet/node_rows.h"
 #include "ramet/store.h"
 
@@ -40,6 +41,7 @@ struct NodeType {
   Array owner = {};                          // of a part: who owns each node; else without data
   std::map<std::string, Array> tables = {};  // num_rows rows each
   std::map<std::string, Array> scales = {};  // of quantized tables (scale.h), by name of the table
+  std::optional<NodeIds> ids = {};  // users' ids, of all nodes also in a part; else positions
 };
 
 struct EdgeType {
@@ -117,7 +119,8 @@ class Graph {
 
 // Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split
 // ids in range, edge ids distinct and in range, rows sorted that are said to be, scales finite and
-// not negative. Throws kCorrupt naming file, position and value.
+// not negative, users' ids distinct, in order and UTF-8. Throws kCorrupt naming file, position and
+// value.
 void validate(const Graph& graph, int threads = 0);
 
 }  // namespace ramet

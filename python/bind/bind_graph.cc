@@ -79,6 +79,7 @@ void bind_graph(nb::module_& m) {
              const Array& owner = nodes_of(g, t).owner;
              return owner.data == nullptr ? nb::none() : to_numpy(owner);
            })
+      .def("ids", [](const Graph& g, const std::string& t) { return nodes_of(g, t).ids; })
       // [(name, array), ...] of those in a folder of the store.
       .def("arrays_in",
            [](const Graph& g, const std::string& folder) {

@@ -10,6 +10,7 @@
 #include "gil.h"
 #include "paths.h"
 #include "ramet/id_map.h"
+#include "ramet/node_ids.h"
 
 namespace ramet::bind {
 
@@ -30,9 +31,42 @@ std::span<int64_t> span_of(const Array& positions) {
   return {static_cast<int64_t*>(positions.data), static_cast<size_t>(positions.rows())};
 }
 
+// In an IdMap, or in NodeIds.
+template <typename Known>
+nb::object find_ids(const Known& known, const nb::object& ids, int threads) {
+  const IdList list = list_of(ids);
+  const Array positions = positions_for(list);
+  {
+    const GilRelease release;
+    known.find(list, span_of(positions), threads);
+  }
+  return to_numpy(positions);
+}
+
 }  // namespace
 
 void bind_ids(nb::module_& m) {
+  nb::class_<NodeIds>(m, "NodeIds")
+      .def_prop_ro("kind", &NodeIds::kind)
+      .def(
+          "find",
+          [](const NodeIds& kept, const nb::object& ids, int threads) {
+            return find_ids(kept, ids, threads);
+          },
+          nb::arg("ids"), nb::arg("threads") = 0)
+      .def(
+          "of",
+          [](const NodeIds& kept, const Ids& positions, int threads) -> nb::object {
+            IdList ids;
+            {
+              const GilRelease release;
+              ids = kept.of(borrow(positions), threads);
+            }
+            if (ids.offsets.data == nullptr) return to_numpy(ids.values);
+            return nb::make_tuple(to_numpy(ids.values), to_numpy(ids.offsets));
+          },
+          nb::arg("positions").noconvert(), nb::arg("threads") = 0);
+
   nb::class_<IdMap>(m, "IdMap")
       .def(nb::new_([](const std::string& kind, const nb::bytes& folder) {
              return IdMap::create(kind, to_string(folder));
@@ -55,13 +89,7 @@ void bind_ids(nb::module_& m) {
       .def(
           "find",
           [](const IdMap& map, const nb::object& ids, int threads) {
-            const IdList list = list_of(ids);
-            const Array positions = positions_for(list);
-            {
-              const GilRelease release;
-              map.find(list, span_of(positions), threads);
-            }
-            return to_numpy(positions);
+            return find_ids(map, ids, threads);
           },
           nb::arg("ids"), nb::arg("threads") = 0)
       .def_prop_ro("size", &IdMap::size)

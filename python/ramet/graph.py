@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,6 +16,7 @@ from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
 from ramet.storage.chosen_edges import masked_ids, positions_of
 from ramet.storage.edge_subgraph import edges_kept
+from ramet.storage.node_ids import NodeIds
 from ramet.tables.storage import GraphStorage
 from ramet.tables.table import Table
 
@@ -98,6 +100,22 @@ class Graph:
     def owned(self, node_type: str | None = None) -> np.ndarray:
         """int64 [num_rows]: the node id of each row, ascending: all nodes, or those that the part owns."""
         return self._core.owned(self._node_type(node_type))
+
+    def ids(self, node_type: str | None = None) -> NodeIds:
+        """The users' ids of the nodes: `graph.ids("user").find(["u17"])` gives positions, `.of(positions)` ids. A part
+        has those of the whole graph. In a store without ids they are the positions."""
+        return NodeIds(self, self._node_type(node_type))
+
+    @property
+    def columns(self) -> dict:
+        """What is to know of the columns from which tables were built: lists of categories, units of times, means and
+        deviations. {} where the store keeps nothing of these."""
+        for place, text in self._core.arrays_in("about"):
+            try:
+                return json.loads(text.tobytes())
+            except ValueError as error:
+                raise _core.CorruptStoreError(f"{self.path or 'segment'}: {place} is no JSON: {error}") from None
+        return {}
 
     @counts
     def num_edges(self, edge_type: EdgeTypeName | None = None) -> int:

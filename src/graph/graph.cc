@@ -90,6 +90,30 @@ void require_edge_type(const std::vector<EdgeType>& types,
     throw_corrupt(place, "there is no edge type '", encoded, "'");
 }
 
+// The arrays of each type, by file name.
+using TypeFolders = std::map<std::string, std::map<std::string, Array>>;
+
+// In the folder `kind`: "edge/", "out/" with edges by source, or "ids/".
+TypeFolders type_folders(const Store& store, std::string_view kind) {
+  TypeFolders folders;
+  for (const auto& [name, array] : store.arrays()) {
+    if (!name.starts_with(kind)) continue;
+    auto [type, file] = split_name(name);
+    folders[type].emplace(file, array);
+  }
+  return folders;
+}
+
+void read_ids(const Store& store, std::vector<NodeType>& types) {
+  for (const auto& [encoded, files] : type_folders(store, "ids/")) {
+    const std::string folder = "ids/" + encoded;
+    const std::string place = store.place(folder + "/" + files.begin()->first);
+    const int position = position_of_type(types, decode_name(encoded), place);
+    NodeType& type = types[static_cast<size_t>(position)];
+    type.ids.emplace(store, folder, type.num_nodes);
+  }
+}
+
 std::vector<NodeType> read_node_types(const Store& store) {
   std::vector<NodeType> types;
   for (const auto& [encoded, count] : store.node_counts()) {
@@ -103,21 +127,8 @@ std::vector<NodeType> read_node_types(const Store& store) {
         types[static_cast<size_t>(position_of_type(types, type, store.place(name)))];
     add_table(store, name, node_type.num_rows, node_type.tables, node_type.scales);
   }
+  read_ids(store, types);
   return types;
-}
-
-// The arrays of each edge type folder, by file name.
-using EdgeFolders = std::map<std::string, std::map<std::string, Array>>;
-
-// In the folder `kind`: "edge/", or "out/" with edges by source.
-EdgeFolders edge_folders(const Store& store, std::string_view kind) {
-  EdgeFolders folders;
-  for (const auto& [name, array] : store.arrays()) {
-    if (!name.starts_with(kind)) continue;
-    auto [type, file] = split_name(name);
-    folders[type].emplace(file, array);
-  }
-  return folders;
 }
 
 Array take(std::map<std::string, Array>& files, const std::string& file, const std::string& place) {
@@ -155,6 +166,14 @@ EdgeType read_edge_type(const Store& store,
   for (const auto& [file, array] : files)
     add_table(store, folder + "/" + file, edges.num_edges(), edges.tables, edges.scales);
   return edges;
+}
+
+void check_about(const Store& store) {
+  for (const auto& [name, array] : store.arrays())
+    if (name.starts_with("about/") &&
+        (name != "about/columns" || array.dtype != DType::kUInt8 || array.shape.size() != 1))
+      throw_corrupt(store.place(name), "holds ", array.describe(),
+                    "; only the bytes of a text can be there, called columns");
 }
 
 void read_sorted_rows(const Store& store,
@@ -198,7 +217,8 @@ std::string names_of(const Types& types,
 std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> store) {
   auto graph = std::make_shared<Graph>();
   graph->node_types_ = read_node_types(*store);
-  for (const auto& [encoded, files] : edge_folders(*store, "edge/")) {
+  check_about(*store);
+  for (const auto& [encoded, files] : type_folders(*store, "edge/")) {
     graph->edge_types_.push_back(read_edge_type(*store, graph->node_types_, "edge/" + encoded,
                                                 EdgeTypeName::decode(encoded), files));
   }
@@ -222,7 +242,7 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
 }
 
 void Graph::read_out_edges() {
-  for (const auto& [encoded, files] : edge_folders(*store_, "out/")) {
+  for (const auto& [encoded, files] : type_folders(*store_, "out/")) {
     const std::string folder = "out/" + encoded;
     require_edge_type(edge_types_, encoded, store_->place(folder + "/indptr"));
     const auto [src, relation, dst] = EdgeTypeName::decode(encoded);

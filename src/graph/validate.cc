@@ -145,6 +145,8 @@ void validate(const Graph& graph, int threads) {
     check_scale(store.arrays().at(scale), store.place(scale), threads);
   }
   check_splits(graph, threads);
+  for (const NodeType& type : graph.node_types())
+    if (type.ids) type.ids->validate(threads);
 }
 
 }  // namespace ramet

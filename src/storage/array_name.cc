@@ -30,19 +30,19 @@ std::string part_problem(std::string_view part) {
 }  // namespace
 
 bool is_array_folder(std::string_view name) {
-  return name == "node" || name == "edge" || name == "out" || name == "split" ||
+  return name == "node" || name == "edge" || name == "out" || name == "split" || name == "ids" ||
          is_flat_folder(name);
 }
 
 bool is_flat_folder(std::string_view name) {
-  return name == "owner" || name == "owned";
+  return name == "owner" || name == "owned" || name == "about";
 }
 
 std::string array_name_problem(std::string_view name) {
   const size_t first = name.find('/');
   const std::string_view folder = name.substr(0, first);
   if (!is_array_folder(folder))
-    return "it begins with neither node, edge, out, split, owner nor owned";
+    return "it begins with neither node, edge, out, split, ids, about, owner nor owned";
   if (is_flat_folder(folder)) {
     const bool has_two = first != name.npos && name.find('/', first + 1) == name.npos;
     return has_two ? part_problem(name.substr(first + 1))

@@ -1,5 +1,6 @@
 // Names of arrays: "node/<type>/<table>", "edge/<type>/<table>", "out/<type>/<array>",
-// "split/<name>/<type>"; and of parts "owner/<type>" and "owned/<type>".
+// "split/<name>/<type>", "ids/<type>/<array>", "about/<array>"; and of parts "owner/<type>" and
+// "owned/<type>".
 #pragma once
 
 #include <string>

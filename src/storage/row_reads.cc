@@ -17,7 +17,7 @@ constexpr int64_t kSmallStore = int64_t{16} << 20;
 bool is_table(const std::string& name) {
   const std::string last = name.substr(name.rfind('/') + 1);
   if (name.starts_with("edge/")) return last != "indptr" && last != "indices" && last != "edge_ids";
-  return name.starts_with("node/");
+  return name.starts_with("node/") || name.starts_with("ids/");
 }
 
 }  // namespace

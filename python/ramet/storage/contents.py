@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -132,6 +133,16 @@ class Contents:
             self._arrays[place] = as_split(value, what, count, f"edge type {edge_type} has {count} edges")
         else:
             self._arrays[place] = as_named(value, what, ids, f"edge type {edge_type} has {count} edges")
+
+    def add_ids(self, node_type: str, arrays: dict[str, np.ndarray]) -> None:
+        """The users' ids of the nodes: what _core.IdMap.arrays() gives for as many nodes as the type has."""
+        folder = f"ids/{as_folder(node_type, 'a node type')}"
+        self._arrays.update({f"{folder}/{name}": array for name, array in arrays.items()})
+
+    def add_columns(self, columns: dict) -> None:
+        """What `Graph.columns` gives: of strings, numbers, lists and dicts by strings."""
+        text = json.dumps(columns, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        self._arrays["about/columns"] = np.frombuffer(text.encode(), np.uint8)
 
     def add_out_edges(self) -> None:
         """The edges of each type by source, too, but of types made undirected, whose own rows are as good."""

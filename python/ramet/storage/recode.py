@@ -42,8 +42,7 @@ def dtypes_by_table(dtype) -> dict[str, str]:
 
 
 def _is_node_table(place: str, name: str) -> bool:
-    kind, _, table = place.split("/")
-    return kind == "node" and table == _core.encode_name(name)
+    return place.startswith("node/") and place.rpartition("/")[2] == _core.encode_name(name)
 
 
 def _rows(arrays: Mapping[str, np.ndarray], place: str) -> np.ndarray | Quantized:

@@ -321,7 +321,7 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
     encode_name = _core.encode_name
     counts = {encode_name(name): graph.num_nodes(name) for name in graph.node_types}
     arrays: list[tuple[str, np.ndarray]] = []
-    for folder in ("owner", "owned", "split", "out"):
+    for folder in ("owner", "owned", "split", "ids", "about", "out"):
         arrays += graph._core.arrays_in(folder)
     for node_type in graph.node_types:
         for name in graph.tables(node_type):

@@ -55,7 +55,8 @@ def as_text(info: dict) -> str:
         lines.append(f"part {part['index']} of {part['count']} of the graph {part['whole_fingerprint']}")
     for node_type in info["node_types"]:
         owned = "" if part is None else f", {node_type['owned_nodes']:,} of them in this part"
-        lines.append(f"node type {node_type['name']}: {node_type['num_nodes']:,} nodes{owned}")
+        ids = "" if node_type["ids"] is None else f", ids of {node_type['ids']}"
+        lines.append(f"node type {node_type['name']}: {node_type['num_nodes']:,} nodes{owned}{ids}")
         lines += _table_lines(node_type["tables"])
     for edge_type in info["edge_types"]:
         name = f"{edge_type['src']} -[{edge_type['relation']}]-> {edge_type['dst']}"
@@ -113,7 +114,8 @@ def _part(graph: _core.Graph) -> dict | None:
 def _node_type(graph: _core.Graph, name: str) -> dict:
     tables = {t: _table(graph.node_table(t, name)) for t in graph.node_tables(name)}
     counts = {"num_nodes": graph.num_nodes(name), "owned_nodes": graph.num_rows(name)}
-    return {"name": name, **counts, "tables": tables}
+    ids = graph.ids(name)
+    return {"name": name, **counts, "ids": None if ids is None else ids.kind, "tables": tables}
 
 
 def _edge_type(graph: _core.Graph, name: tuple[str, str, str]) -> dict:

@@ -189,7 +189,8 @@ def _write_part(graph: Graph, owner: dict, ownership: dict, part: int, parts: in
         folder = edge_folder(edge_type)
         arrays += [(f"{folder}/indptr", indptr), (f"{folder}/indices", indices), (f"{folder}/edge_ids", edge_ids)]
         arrays += _tables(graph, edge_type, folder, position)
-    arrays += graph._core.arrays_in("split")
+    for folder in ("split", "ids", "about"):
+        arrays += graph._core.arrays_in(folder)
     number = (part, parts, graph._core.fingerprint())
     write(path, counts, arrays, progress=progress, reverses=graph._core.reverses, part=number)
 

@@ -26,7 +26,7 @@ class HashedIds final : public IdMap {
 
   int64_t add(const IdList& list, std::span<int64_t> positions) override {
     if (is_sealed_) throw_invalid("ids cannot be added once arrays() was called");
-    require_count(list, positions);
+    require_room(list, positions);
     const Ids ids = column_.view_of(list);
     column_.check(ids);
     const int64_t before = size_;
@@ -50,7 +50,7 @@ class HashedIds final : public IdMap {
   }
 
   void find(const IdList& list, std::span<int64_t> positions, int threads) const override {
-    require_count(list, positions);
+    require_room(list, positions);
     const Ids ids = column_.view_of(list);
     const auto find_some = [&](int64_t first, int64_t end) {
       for (auto begin = static_cast<size_t>(first); begin < static_cast<size_t>(end);
@@ -79,12 +79,6 @@ class HashedIds final : public IdMap {
   }
 
  private:
-  static void require_count(const IdList& list, std::span<int64_t> positions) {
-    if (count_ids(list) != static_cast<int64_t>(positions.size()))
-      throw_invalid("there are ", count_ids(list), " ids, and room for ", positions.size(),
-                    " positions");
-  }
-
   // Hashes, and memory on its way: of the slots, then of the ids that they name.
   void look_ahead(const Ids& ids, size_t begin, size_t count, uint64_t* hashes) const {
     int64_t likely[kAtOnce];

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,13 @@
 namespace ramet {
 
 static_assert(std::endian::native == std::endian::little);
+
+// kInvalidArgument unless there is a position for each id.
+inline void require_room(const IdList& list, std::span<const int64_t> positions) {
+  if (count_ids(list) != static_cast<int64_t>(positions.size()))
+    throw_invalid("there are ", count_ids(list), " ids, and room for ", positions.size(),
+                  " positions");
+}
 
 // Integers in a form that compares as unsigned.
 class IntegerIds {

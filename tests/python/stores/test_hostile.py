@@ -6,6 +6,7 @@ import damaged_stores
 import numpy as np
 import pytest
 from hostile_programs import counts_of
+from kept_ids import contents_with_ids
 from small_graphs import CITES, heterogeneous, homogeneous
 from timed_graphs import timed_pair
 
@@ -17,7 +18,7 @@ STORES_OF_A_PART = 65  # five of every kind of damage
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> Path:
-    """One store of one type, one of several with tables of edges, two with times, and some of small dtypes."""
+    """One store of one type, one of several, one with ids, two with times, and some of small dtypes."""
     folder = tmp_path_factory.mktemp("stores")
     ramet.save(homogeneous(), folder / "homogeneous")
     graph = heterogeneous()
@@ -29,6 +30,7 @@ def stores(tmp_path_factory) -> Path:
     ramet.save(typed, folder / "typed")
     for of in ("edges", "nodes"):
         ramet.save(timed_pair(of, sort=True)[0], folder / f"sorted by times of {of}")
+    contents_with_ids().save(folder / "ids")
     ramet.save(homogeneous(), folder / "bfloat16", dtype="bfloat16")
     for scale in ("row", "column"):
         ramet.save(graph, folder / f"int8 by {scale}", dtype="int8", scale=scale)

@@ -1,15 +1,18 @@
 """Users' ids: the map that makes positions of them, and the ids that a store keeps."""
 
+import json
+import os
+import pickle
+
 import numpy as np
 import pytest
+from kept_ids import COLUMNS, ITEMS, SHOPS, contents_with_ids, text
 
+import ramet
 from ramet import _core
-
-
-def text(*ids):
-    """Ids as _core takes them: bytes and offsets."""
-    encoded = [one.encode() for one in ids]
-    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)])
+from ramet.commands.main import main
+from ramet.storage.contents import Contents
+from ramet.storage.node_ids import encoded_columns, encoded_tuple
 
 
 def test_a_map_gives_positions_by_first_occurrence(tmp_path):
@@ -42,3 +45,114 @@ def test_a_map_refuses_what_are_no_ids_of_its_kind():
     with pytest.raises(ValueError, match="cannot be added once"):
         ids.arrays()
         ids.add(np.arange(2))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ids") / "store"
+    contents_with_ids().save(path)
+    return path
+
+
+def check_ids(graph):
+    users, items, shops, cities = map(graph.ids, ("user", "item", "shop", "city"))
+    assert users.find(["u3", "é", "", "u3"]).tolist() == [3, 2, 1, 3]
+    assert users.of([0, 4]).tolist() == ["u17", "u1"] and users.of([0]).dtype == object
+    assert items.find(ITEMS[::-1].copy()).tolist() == items.find([2**63, 7, 2**64 - 1]).tolist() == [2, 1, 0]
+    assert items.of([0, 1, 0]).tolist() == [2**64 - 1, 7, 2**64 - 1] and items.of([0]).dtype == np.uint64
+    assert shops.find(SHOPS[::-1]).tolist() == [2, 1, 0] and shops.of([2, 0]).tolist() == [SHOPS[2], SHOPS[0]]
+    assert cities.find([1, 0]).tolist() == [1, 0] and cities.of([1]).tolist() == [1] and len(cities) == 2
+    assert [ids.kind for ids in (users, items, shops, cities)] == ["text", "uint64", "tuple", "int64"]
+    assert repr(users) == "<ids of node type 'user': 5 of text>"
+    assert graph.columns == COLUMNS
+
+
+# docs/format.md, section 1.
+def test_a_store_keeps_ids(store, tmp_path, capsys):
+    graph = ramet.open(store)
+    check_ids(graph)
+    check_ids(ramet.open(store, "copy-on-write"))
+    ramet.save(graph, tmp_path / "again", dtype={})
+    assert {p.relative_to(store): p.read_bytes() for p in store.glob("*/**/*.npy")} == {
+        p.relative_to(tmp_path / "again"): p.read_bytes() for p in (tmp_path / "again").glob("*/**/*.npy")
+    }
+    check_ids(graph.edge_subgraph([1]))
+    assert pickle.loads(pickle.dumps(graph.ids("user"))).find(["u3"]).tolist() == [3]
+    ramet.partition(graph, 2, tmp_path / "parts", method="hash")
+    check_ids(ramet.open(tmp_path / "parts" / "part-1"))
+    assert main(["verify", str(store)]) == 0 and main(["info", str(store)]) == 0
+    assert "node type shop: 3 nodes, ids of tuple" in capsys.readouterr().out
+    assert ramet.from_arrays([0, 0], []).columns == {}
+
+
+def test_unknown_ids_and_those_of_another_kind(store):
+    graph = ramet.open(store)
+    with pytest.raises(KeyError, match="no node of type 'user' has 2 of 3 ids; the first of these is 'u2'"):
+        graph.ids("user").find(np.array(["u3", "u2", "U3"]))
+    with pytest.raises(KeyError, match="2 of 2 ids; the first of these is -1"):
+        graph.ids("item").find(np.array([-1, 8]))
+    for wrong in ([2**64, 7], [-1]):
+        with pytest.raises(KeyError, match=f"1 of {len(wrong)} ids"):
+            graph.ids("item").find(wrong)
+    with pytest.raises(KeyError, match="1 of 1 ids; the first of these is 2"):
+        graph.ids("city").find([2])
+    for name, wrong in [("user", [3]), ("user", "u3"), ("item", ["7"]), ("item", [7.0]), ("item", np.ones(2))]:
+        with pytest.raises(TypeError, match=r"ids|int"):
+            graph.ids(name).find(wrong)
+    with pytest.raises(TypeError, match="'a', expected tuples"):
+        graph.ids("shop").find(["a"])
+    with pytest.raises(IndexError, match=r"positions\[1\] is 5, but node type 'user' has 5 nodes"):
+        graph.ids("user").of([0, 5])
+    with pytest.raises(ValueError, match="several node types"):
+        graph.ids()
+
+
+def test_many_ids_are_found():
+    values = np.random.default_rng(0).permutation(40_000) * 977 - 10**7
+    for kind, given in (("int64", values), ("text", text(*(f"item-{v}" for v in values)))):
+        ids, contents = _core.IdMap(kind), Contents()
+        ids.add(given)
+        contents.add_node_type("item", len(values))
+        contents.add_ids("item", ids.arrays())
+        found = contents.segment().ids("item").find(given, threads=2)
+        assert (found == np.arange(len(values))).all()
+
+
+DAMAGE = {
+    "ids/user/order": (lambda a: a[::-1].copy(), r"order.npy, entry 1: \d is a node whose id is not above"),
+    "ids/item/order": (lambda a: np.array([1, 2, 7], np.int32), r"order.npy, entry 2: 7 is outside \[0, 3\)"),
+    "ids/shop/order": (lambda a: a[:2].copy(), "order.npy: has 2 rows, expected 3"),
+    "ids/item/value": (lambda a: a.astype(np.float64), r"value.npy: holds float64\[3\]"),
+    "ids/user/offset": (lambda a: np.where(a == 7, 10, a), "the text from .* is outside the 9 bytes"),
+    "ids/shop/offset": (lambda a: a + 1, "entry 0: 1 is not 0"),
+    "ids/user/text": (lambda a: np.full_like(a, 200), "text.npy: the id of node 0 is not UTF-8"),
+    "ids/user/other": (lambda a: np.zeros(1), "other.npy: is no array of users' ids"),
+    "ids/planet/order": (lambda a: np.zeros(1, np.int32), "'planet' is not declared"),
+    "about/other": (lambda a: np.zeros(1), "other.npy: holds float64"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_ids(store, tmp_path, name):
+    change, message = DAMAGE[name]
+    path = tmp_path / "store"
+    ramet.save(ramet.open(store), path, checksums=False)
+    file = path / f"{name}.npy"
+    os.makedirs(file.parent, exist_ok=True)
+    np.save(file, change(np.load(file) if file.exists() else None))
+    with pytest.raises(ramet.CorruptStoreError, match=message):
+        graph = ramet.open(path)
+        graph._core.validate()
+    if name == "ids/user/text":
+        with pytest.raises(ramet.CorruptStoreError, match=message):
+            graph.ids("user").of([0])
+
+
+def test_columns_side_by_side_are_encoded_as_tuples_are():
+    pyarrow = pytest.importorskip("pyarrow")
+    first = ["a", "ab", "", "\\", '"', "\n\x00\x1f", "é\x7f\u2028"]
+    columns = [pyarrow.array(first), pyarrow.array(range(-3, 4))]
+    encoded = encoded_columns(columns).to_pylist()
+    assert encoded == [encoded_tuple(row) for row in zip(first, range(-3, 4), strict=True)]
+    assert [tuple(json.loads(one)) for one in encoded] == list(zip(first, range(-3, 4), strict=True))
+    assert encoded_columns([pyarrow.array(["a", None]), pyarrow.array([1, 2])]).to_pylist() == ['["a",1]', None]

@@ -132,6 +132,7 @@ def damage(seed: int, store: Path) -> str:
 def uses(graph: ramet.Graph):
     """Everything that one does with a graph, as calls."""
     yield lambda: repr(graph)
+    yield lambda: graph.columns
     yield lambda: graph._core.validate(1)
     yield lambda: pickle.loads(pickle.dumps(graph))
     for node_type in graph.node_types:
@@ -146,6 +147,7 @@ def uses(graph: ramet.Graph):
         for strategy in ("uniform", "last"):
             yield lambda t=node_type, s=strategy: sample_in_time(graph, t, s)
         yield lambda t=node_type: load(graph, (t, None))
+        yield lambda t=node_type: graph.ids(t).find(graph.ids(t).of(some(graph, t)))
         for name in graph.tables(node_type):
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t), dtype="float32")

@@ -1,0 +1,213 @@
+#include "ramet/node_ids.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/parallel.h"
+#include "base/utf8.h"
+#include "graph/ids/id_views.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+#include "ramet/pages.h"
+
+namespace ramet {
+namespace {
+
+constexpr size_t kSideBySide = 64;  // look-ups that wait for memory together
+constexpr int64_t kLookupGrain = 1 << 12;
+constexpr int64_t kReadGrain = 1 << 16;
+
+void require(const Array& array, bool is_of_dtype, int64_t rows, const std::string& place) {
+  if (array.shape.size() != 1 || !is_of_dtype)
+    throw_corrupt(place, "holds ", array.describe(), ", which users' ids do not have there");
+  if (array.rows() != rows) throw_corrupt(place, "has ", array.rows(), " rows, expected ", rows);
+}
+
+void require_offsets(const IdList& ids, const std::string& place) {
+  const auto offsets = ids.offsets.as<int64_t>();
+  if (offsets.front() != 0) throw_corrupt_entry(place, 0, offsets.front(), "is not 0");
+  if (offsets.back() != ids.values.rows())
+    throw_corrupt_entry(place, ids.offsets.rows() - 1, offsets.back(),
+                        "is not the number of bytes of text, ", ids.values.rows());
+}
+
+// The node whose id is at `rank` of all ids in order.
+template <typename Position>
+size_t node_at(std::span<const Position> order, size_t rank, const std::string& place) {
+  const auto node = static_cast<size_t>(order[rank]);
+  if (node >= order.size())
+    throw_corrupt_entry(place, static_cast<int64_t>(rank), order[rank], "is outside [0, ",
+                        order.size(), ")");
+  return node;
+}
+
+// Finds up to kSideBySide ids. All bisections take the same steps, so each step asks for the memory
+// of all of them before it reads the first.
+template <typename Ids, typename Position>
+void find_some(const Ids& ids,
+               std::span<const Position> order,
+               const std::string& order_place,
+               const Ids& wanted,
+               size_t first,
+               std::span<int64_t> positions) {
+  size_t begins[kSideBySide] = {}, nodes[kSideBySide];
+  const size_t count = positions.size();
+  const auto read_nodes = [&](size_t step) {
+    for (size_t i = 0; i < count; ++i)
+      prefetch(&order[begins[i] + step]);
+    for (size_t i = 0; i < count; ++i)
+      ids.prefetch_place(nodes[i] = node_at(order, begins[i] + step, order_place));
+    for (size_t i = 0; i < count; ++i)
+      ids.prefetch_bytes(nodes[i]);
+  };
+  for (size_t length = order.size(); length > 1;) {
+    const size_t half = length / 2;
+    read_nodes(half);
+    for (size_t i = 0; i < count; ++i)
+      if (ids[nodes[i]] <= wanted[first + i]) begins[i] += half;
+    length -= half;
+  }
+  read_nodes(0);
+  for (size_t i = 0; i < count; ++i)
+    positions[i] = ids[nodes[i]] == wanted[first + i] ? static_cast<int64_t>(nodes[i]) : -1;
+}
+
+[[noreturn]] void throw_not_utf8(const std::string& place, size_t node) {
+  throw_corrupt(place, "the id of node ", node, " is not UTF-8");
+}
+
+void check_text(const IntegerIds&, int64_t, int64_t, const std::string&) {}
+
+void check_text(const TextIds& ids, int64_t begin, int64_t end, const std::string& place) {
+  const auto first = static_cast<size_t>(begin), last = static_cast<size_t>(end) - 1;
+  const std::string_view until = ids[last];
+  read_ahead(ids[first].data(), until.data() + until.size() - ids[first].data());
+  for (size_t i = first; i <= last; ++i)
+    if (!is_utf8(ids[i])) throw_not_utf8(place, i);
+}
+
+}  // namespace
+
+NodeIds::NodeIds(const Store& store, const std::string& folder, int64_t num_nodes) {
+  std::set<std::string> unread;
+  for (const auto& entry : store.arrays())
+    if (entry.first.starts_with(folder + "/")) unread.insert(entry.first.substr(folder.size() + 1));
+  const auto take = [&](const std::string& file, std::string& place) {
+    place = store.place(folder + "/" + file);
+    if (unread.erase(file) == 0) throw_corrupt(place, "is missing");
+    return store.arrays().at(folder + "/" + file);
+  };
+  order_ = take("order", order_place_);
+  require(order_, order_.dtype == DType::kInt32 || order_.dtype == DType::kInt64, num_nodes,
+          order_place_);
+  if (unread.count("value") > 0) {
+    ids_.values = take("value", values_place_);
+    const DType dtype = ids_.values.dtype;
+    require(ids_.values, dtype == DType::kInt64 || dtype == DType::kUInt64, num_nodes,
+            values_place_);
+    kind_ = name(dtype);
+  } else {
+    kind_ = unread.count("tuple") > 0 ? "tuple" : "text";
+    ids_.values = take(kind_, values_place_);
+    ids_.offsets = take("offset", offsets_place_);
+    require(ids_.values, ids_.values.dtype == DType::kUInt8, ids_.values.rows(), values_place_);
+    require(ids_.offsets, ids_.offsets.dtype == DType::kInt64, num_nodes + 1, offsets_place_);
+    require_offsets(ids_, offsets_place_);
+  }
+  for (const std::string& file : unread)
+    throw_corrupt(store.place(folder + "/" + file), "is no array of users' ids");
+}
+
+template <typename Body>
+void NodeIds::with_ids_in(const IdList& list, Body&& body) const {
+  if (list.values.dtype != ids_.values.dtype ||
+      (list.offsets.data == nullptr) != (ids_.offsets.data == nullptr))
+    throw_invalid("ids are ", list.values.describe(), ", expected ", kind_);
+  if (list.offsets.data == nullptr)
+    body(IntegerIds(list.values.data, list.values.rows(), list.values.dtype));
+  else
+    body(TextIds(list.values.data, list.values.rows(), list.offsets.as<int64_t>().data(),
+                 list.offsets.rows() - 1, offsets_place_));
+}
+
+void NodeIds::find(const IdList& list, std::span<int64_t> positions, int threads) const {
+  require_room(list, positions);
+  const auto count = static_cast<int64_t>(positions.size());
+  if (order_.rows() == 0) std::fill(positions.begin(), positions.end(), -1);
+  if (order_.rows() == 0 || count == 0) return;
+  with_ids_in(ids_, [&](const auto& ids) {
+    with_ids_in(list, [&](const auto& wanted) {
+      if constexpr (std::is_same_v<decltype(ids), decltype(wanted)>)
+        with_ids(order_, [&](auto order) {
+          parallel_for(count, kLookupGrain, threads, [&](int64_t begin, int64_t end) {
+            for (auto first = static_cast<size_t>(begin); first < static_cast<size_t>(end);
+                 first += kSideBySide)
+              find_some(ids, order, order_place_, wanted, first,
+                        positions.subspan(first,
+                                          std::min(kSideBySide, static_cast<size_t>(end) - first)));
+          });
+        });
+    });
+  });
+}
+
+IdList NodeIds::of(std::span<const int64_t> positions, int threads) const {
+  const auto count = static_cast<int64_t>(positions.size());
+  for (const int64_t position : positions)
+    require_index(position, order_.rows(), "the position of a node");
+  BufferPool& pool = *BufferPool::shared();
+  IdList result;
+  with_ids_in(ids_, [&](const auto& ids) {
+    using Id = typename std::remove_cvref_t<decltype(ids)>::Id;
+    const auto at = [&](int64_t i) {
+      return static_cast<size_t>(positions[static_cast<size_t>(i)]);
+    };
+    if constexpr (std::is_same_v<Id, uint64_t>) {
+      result.values = pool.allocate_array(ids_.values.dtype, {count});
+      const auto values = ids_.values.as<uint64_t>();
+      parallel_for(count, kReadGrain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          static_cast<uint64_t*>(result.values.data)[i] = values[at(i)];
+      });
+    } else {
+      result.offsets = pool.allocate_array(DType::kInt64, {count + 1});
+      auto* const offsets = static_cast<int64_t*>(result.offsets.data);
+      offsets[0] = 0;
+      for (int64_t i = 0; i < count; ++i)
+        offsets[i + 1] = offsets[i] + static_cast<int64_t>(ids[at(i)].size());
+      result.values = pool.allocate_array(DType::kUInt8, {offsets[count]});
+      parallel_for(count, kReadGrain, threads, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const std::string_view id = ids[at(i)];
+          if (!is_utf8(id)) throw_not_utf8(values_place_, at(i));
+          id.copy(static_cast<char*>(result.values.data) + offsets[i],
+                  static_cast<size_t>(offsets[i + 1] - offsets[i]));
+        }
+      });
+    }
+  });
+  return result;
+}
+
+// Ids that ascend are distinct, so the order names each node once.
+void NodeIds::validate(int threads) const {
+  with_ids_in(ids_, [&](const auto& ids) {
+    with_ids(order_, [&](auto order) {
+      parallel_for(order_.rows(), kReadGrain, threads, [&](int64_t begin, int64_t end) {
+        read_ahead(&order[static_cast<size_t>(begin)], (end - begin) * item_size(order_.dtype));
+        check_text(ids, begin, end, values_place_);
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          const size_t node = node_at(order, i, order_place_);
+          if (i == 0) continue;
+          const size_t before = node_at(order, i - 1, order_place_);
+          if (!(ids[before] < ids[node]))
+            throw_corrupt_entry(order_place_, static_cast<int64_t>(i), order[i],
+                                "is a node whose id is not above that of node ", before,
+                                " before it");
+        }
+      });
+    });
+  });
+}
+
+}  // namespace ramet
