@@ -92,9 +92,10 @@ class Rows:
         kind = plain_type(part.kind(place))
         if not is_list(kind):
             return kind
-        for block in part.blocks([place], 1 << 16, [kind]):
-            for value in block.column(0).drop_null()[:1]:
-                return pa.list_(plain_type(kind.value_type), len(value))
+        with naming(f"{self.what}: {part.name}"):
+            for block in part.blocks([place], 1 << 16, [kind]):
+                for value in block.column(0).drop_null()[:1]:
+                    return pa.list_(plain_type(kind.value_type), len(value))
         return pa.null()
 
     def place(self, row: int) -> str:
@@ -124,14 +125,12 @@ class Rows:
         for number, part in enumerate(self._parts):
             start = first
             for piece in self._pieces(part, columns, max_bytes, kinds):
-                arrays = (
-                    piece.columns
-                    if isinstance(part, TextPart)
-                    else [
+                arrays = piece.columns
+                if not isinstance(part, TextPart):
+                    arrays = [
                         convert(array, kind, lambda row: self._where(part, first - start + row, column))  # noqa: B023
-                        for array, kind, column in zip(piece.columns, kinds, columns)
+                        for array, kind, column in zip(arrays, kinds, columns)
                     ]
-                )
                 yield first, pa.RecordBatch.from_arrays([arrays[order[column]] for column in asked], names=names)
                 first += piece.num_rows
             self._finish(number, first)

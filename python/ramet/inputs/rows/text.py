@@ -32,13 +32,20 @@ class TextPart:
         return pa.large_string()
 
     def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        lines = self._lines(max_bytes)
         try:
-            yield from self._batches(places, max_bytes, kinds, use_threads=True)
+            yield from self._batches(lines, places, kinds)
         except pa.ArrowInvalid as error:
-            self._explain(error, self._batches(places, max_bytes, kinds, use_threads=False))
+            self._explain(error, self._batches(self._lines(max_bytes), places, kinds, use_threads=False))
+        if lines.quotes % 2:
+            self._require_last_quote(max_bytes)
         self._file.check()
 
-    def _batches(self, places, max_bytes: int, kinds, use_threads: bool) -> Iterator[pa.RecordBatch]:
+    def _lines(self, max_bytes: int) -> Lines:
+        least, most = BLOCK_BYTES
+        return Lines(self._file, max(least, min(max_bytes // READ_AHEAD, most)), max_bytes, self._what)
+
+    def _batches(self, lines: Lines, places, kinds, use_threads: bool = True) -> Iterator[pa.RecordBatch]:
         names = [self._column_names[place] for place in places]
         convert = csv.ConvertOptions(
             include_columns=names,
@@ -47,17 +54,27 @@ class TextPart:
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        least, most = BLOCK_BYTES
-        block = max(least, min(max_bytes // READ_AHEAD, most))
-        with self._file.open_stream() as stream:
-            source = pa.PythonFile(Lines(stream, block, max_bytes, f"{self._what}: {self.name}"), mode="r")
+        with lines:
+            source = pa.PythonFile(lines, mode="r")
             with csv.open_csv(source, self._read_options(use_threads), self._parse_options(), convert) as reader:
                 yield from reader
 
+    def _require_last_quote(self, max_bytes: int) -> None:
+        """pyarrow takes what follows a quote that is never closed, to the end of the file, as one value: the last."""
+        rows, text = 0, ""
+        for batch in self._batches(self._lines(max_bytes), [len(self.names) - 1], [pa.large_string()]):
+            rows += batch.num_rows
+            text = batch.column(0)[-1].as_py() or ""
+        if "\n" in text:
+            raise ValueError(
+                f"{self._what}: {self.name}, row {rows - 1}, column {self.names[-1]!r}: the quote before "
+                f"{shortened(text)} is not closed"
+            )
+
     def _read_names(self) -> list[str]:
         """The names of the columns from the first lines, those of pyarrow without a header; none of an empty file."""
-        with self._file.open_stream() as stream:
-            lines = Lines(stream, BLOCK_BYTES[0], READER_LIMIT, f"{self._what}: {self.name}").read()
+        with Lines(self._file, BLOCK_BYTES[0], READER_LIMIT, self._what) as first:
+            lines = first.read()
         if not lines:
             if self._header:
                 raise ValueError(f"{self._what}: {self.name} is empty: it has no names of columns")
@@ -66,10 +83,8 @@ class TextPart:
         try:
             with csv.open_csv(pa.BufferReader(lines), self._read_options(False), parse) as reader:
                 return reader.schema.names
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"{self._what}: {self.name}: the names of its columns are no UTF-8 text: {error}"
-            ) from None
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{self._what}: {self.name}: names of its columns are no UTF-8 text: {error}") from None
 
     def _read_options(self, use_threads: bool) -> csv.ReadOptions:
         return csv.ReadOptions(
@@ -112,19 +127,21 @@ def _in_our_words(text: str) -> str:
 
 
 class Lines:
-    """A stream for pyarrow's reader. Each block ends a line or more, so that no line is in three blocks: the reader
-    refuses that. A line of more than `most` bytes is a ValueError."""
+    """A file of text for pyarrow's reader. Each block ends a line or more, so that no line is in three blocks: the
+    reader refuses that. A line of more than `most` bytes is a ValueError."""
 
     closed = False
+    quotes = 0  # so far
 
-    def __init__(self, stream, block: int, most: int, name: str):
-        self._stream, self._block, self._most, self._name = stream, block, most, name
+    def __init__(self, file: File, block: int, most: int, what: str):
+        self._stream, self._block, self._most, self._name = file.open_stream(), block, most, f"{what}: {file.name}"
 
     def read(self, size: int = -1) -> bytes:
         blocks, total = [], 0
         while block := self._stream.read(self._block):
             blocks.append(block)
             total += len(block)
+            self.quotes += block.count(b'"')
             if b"\n" in block or b"\r" in block:
                 break
             if total > self._most:
@@ -136,3 +153,10 @@ class Lines:
 
     def close(self) -> None:
         self.closed = True
+        self._stream.close()
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
