@@ -77,7 +77,7 @@ def test_one_large_text_costs_its_own_size(tmp_path):
 
 def test_errors_in_text_name_file_row_column_and_value(tmp_path):
     for name, content in {
-        "good.csv": b'a,b\n1,2"\n3,4\n',
+        "good.csv": b'a,b\n1",2\n3,4\n',
         "ragged.csv": b"a,b\n1,2\n\n3,4,5\n",
         "word.csv": b"b,a\n1,2\n3,4\nNA,6\n",
         "latin.csv": "a,b\n1,2\n3,é\n".encode("latin-1"),
@@ -92,8 +92,8 @@ def test_errors_in_text_name_file_row_column_and_value(tmp_path):
         "ragged.csv": r"row 1: expected 2 columns, got 3: '3,4,5'",
         "word.csv": r"row 2, column 'b': 'NA' is no int64",
         "latin.csv": r"row 1, column 'b': the text is not UTF-8",
-        "header.csv": "the names of its columns are no UTF-8 text",
-        "utf16.csv": "the names of its columns are no UTF-8 text",
+        "header.csv": "names of its columns are no UTF-8 text",
+        "utf16.csv": "names of its columns are no UTF-8 text",
         "empty.csv": "is empty",
         "twice.csv": "has 2 columns 'a'",
         "quote.csv": r"row 1, column 'b': the quote before '4\\n5,6\\n' is not closed",

@@ -84,9 +84,7 @@ class TextPart:
             with csv.open_csv(pa.BufferReader(lines), self._read_options(False), parse) as reader:
                 return reader.schema.names
         except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{self._what}: {self.name}: the names of its columns are no UTF-8 text: {error}"
-            ) from None
+            raise ValueError(f"{self._what}: {self.name}: names of its columns are no UTF-8 text: {error}") from None
 
     def _read_options(self, use_threads: bool) -> csv.ReadOptions:
         return csv.ReadOptions(
