@@ -83,7 +83,7 @@ def test_good_tree_passes(tmp_path):
         ("include/ramet/array.h", "#  include <cuda_runtime.h>", "src/kernels/cuda/ only"),
         ("include/ramet/nameless.h", "", "no layer"),
         ("src/misc/helper.cc", "", "no layer"),
-        ("src/graph/csc.cc", '#include "../storage/npy_dict.h"', "graph may not see the private"),
+        ("src/graph/csc.cc", '#include "../storage/manifest.h"', "graph may not see the private"),
         ("src/kernels/cpu/gather.cc", '#include "ramet/store.h"', "not below"),
         ("src/base/parallel.cc", "#ifdef RAMET_CUDA", "conditional compilation"),
         ("src/base/parallel.cc", "#if defined(__CUDACC__)", "conditional compilation"),
