@@ -9,6 +9,7 @@
 #include "paths.h"
 #include "progress.h"
 #include "ramet/external_csc.h"
+#include "ramet/external_gather.h"
 
 namespace ramet::bind {
 
@@ -56,7 +57,19 @@ void bind_external_csc(nb::module_& m) {
       // (edges, whether edge ids were written).
       .def("finish", &finish, nb::arg("indptr"), nb::arg("indices"),
            nb::arg("edge_ids") = nb::none(), nb::arg("progress") = nb::none());
-  m.attr("EXTERNAL_CSC_LEAST_MEMORY") = ExternalCsc::kLeastMemory;
+  m.def(
+      "external_gather",
+      [](const AnyArray& rows, const AnyArray& ids, const Buffer& out, const nb::bytes& folder,
+         int64_t memory, int threads, const nb::object& progress) {
+        const Array from = borrow(rows), numbers = borrow(ids), to = borrow_out(out);
+        const ExternalGatherOptions options{to_string(folder), memory, threads};
+        const Progress report = interruptible(progress);
+        const GilRelease release;
+        external_gather(from, numbers, to, options, report);
+      },
+      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("folder"), nb::arg("memory"), nb::arg("threads") = 0,
+      nb::arg("progress") = nb::none());
 }
 
 }  // namespace ramet::bind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ramet import _core
 from ramet.arrays import INT32_MAX
 from ramet.building.edges import Edges
-from ramet.building.external import external_csc
+from ramet.building.external import OTHERS, external_csc
 from ramet.building.parallel_edges import Rows, require_equal_rows
 from ramet.building.scratch import Scratch
 from ramet.storage.contents import Csc
@@ -74,6 +75,10 @@ class CscBuilder:
     def in_order(self, csc: Csc, table: np.ndarray) -> np.ndarray:
         """The rows of `table`, one for each of len(table) edges, in the order of the CSC; a reverse has its edge's."""
         result = self._scratch.empty((len(csc.indices), *table.shape[1:]), table.dtype)
+        if self._memory is not None and csc.edge_ids is not None:
+            folder = os.fsencode(self._scratch.folder)
+            _core.external_gather(table, csc.edge_ids, result, folder, self._memory - OTHERS)
+            return result
         for begin in range(0, len(result), BLOCK):
             end = min(begin + BLOCK, len(result))
             result[begin:end] = table[_ids_of(csc, begin, end) % max(len(table), 1)]

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -172,12 +173,15 @@ class RowSort {
   template <typename Level, typename Visit>
   void visit(const Level& level, int64_t first, int64_t last, const Visit& visit) const {
     using Stored = typename Level::Stored;
-    const auto count = static_cast<size_t>(plan_.piece_bytes) / sizeof(Stored);
-    const auto piece = std::make_unique_for_overwrite<Stored[]>(count);
+    const auto bytes = static_cast<size_t>(plan_.piece_bytes);
+    const auto piece = std::make_unique_for_overwrite<std::byte[]>(bytes);
     for (int64_t r = 0; r < level.runs.runs(); ++r) {
       const RunIds ids = level.numbers.of_run(r);
-      level.runs.read(r, first, last, std::span(piece.get(), count),
-                      [&](int64_t b, const auto& records) { visit(b, records, ids); });
+      level.runs.read(r, first, last, {piece.get(), bytes},
+                      [&](int64_t b, std::byte* data, int64_t count) {
+                        const auto* const records = reinterpret_cast<const Stored*>(data);
+                        visit(b, std::span(records, static_cast<size_t>(count)), ids);
+                      });
     }
   }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -34,23 +35,26 @@ class RunFile {
   // Bucket b has the records [begin[b], begin[b + 1]). kNoSpace, kIo.
   void write(const std::vector<int64_t>& begin, const void* records);
 
-  // visit(bucket, records) for all records of buckets [first, last) of a run, in order, through
-  // `piece`. Several threads at once.
-  template <typename Record, typename Visit>
-  void read(
-      int64_t run, int64_t first, int64_t last, std::span<Record> piece, const Visit& visit) const {
+  // visit(bucket, first of some records, how many) for all records of buckets [first, last) of a
+  // run, in order, through `piece`. Several threads at once.
+  template <typename Visit>
+  void read(int64_t run,
+            int64_t first,
+            int64_t last,
+            std::span<std::byte> piece,
+            const Visit& visit) const {
     const std::vector<int64_t> begin = begins(run, first, last);
+    const int64_t most = std::ssize(piece) / record_bytes_;
     size_t bucket = 0;
     for (int64_t next = begin.front(); next < begin.back();) {
-      const int64_t end = std::min(next + static_cast<int64_t>(piece.size()), begin.back());
+      const int64_t end = std::min(next + most, begin.back());
       read_records(run, next, end, piece.data());
       for (int64_t from = next; from < end;) {
         while (begin[bucket + 1] <= from)
           ++bucket;
         const int64_t count = std::min(begin[bucket + 1], end) - from;
         visit(first + static_cast<int64_t>(bucket),
-              std::span<const Record>(piece).subspan(static_cast<size_t>(from - next),
-                                                     static_cast<size_t>(count)));
+              &piece[static_cast<size_t>((from - next) * record_bytes_)], count);
         from += count;
       }
       next = end;

@@ -9,6 +9,9 @@ import processes
 import pytest
 
 from ramet import _core
+from ramet.building.csc import CscBuilder
+from ramet.building.external import OTHERS
+from ramet.building.scratch import Scratch
 
 NODES, EDGES, CHUNK = 200_000, 3_000_000, 20_000
 MEMORY = 32 << 20  # the edges alone have 36 MB in the temporary file
@@ -72,6 +75,20 @@ def test_a_wrong_call_is_named_and_what_stops_it_leaves_nothing(tmp_path, parts)
 
     with pytest.raises(KeyboardInterrupt):
         csc.finish(folder + b"/indptr", folder + b"/indices", folder + b"/edge_ids", stop)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+def test_a_build_within_memory_has_the_same_topology_and_rows(tmp_path, parts, undirected):
+    ends = tuple(map(np.concatenate, zip(*parts[:10])))
+    rows = np.arange(len(ends[0]) * 3.0).reshape(-1, 3)
+    free, bound = CscBuilder(Scratch(None), None), CscBuilder(Scratch(str(tmp_path)), OTHERS + (2 << 20))
+    expected, found = (builder.csc(ends, NODES, NODES, undirected) for builder in (free, bound))
+    for name in ("indptr", "indices", "edge_ids"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    np.testing.assert_array_equal(bound.in_order(found, rows), free.in_order(expected, rows))
+    nothing = bound.csc((ends[0][:0], ends[1][:0]), 3, 3)
+    assert (nothing.indptr.tolist(), len(nothing.indices), nothing.edge_ids) == ([0, 0, 0, 0], 0, None)
     assert not list(tmp_path.iterdir())
 
 
