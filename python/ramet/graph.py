@@ -106,17 +106,6 @@ class Graph:
         has those of the whole graph. In a store without ids they are the positions."""
         return NodeIds(self, self._node_type(node_type))
 
-    @property
-    def columns(self) -> dict:
-        """What is to know of the columns from which tables were built: lists of categories, units of times, means and
-        deviations. {} where the store keeps nothing of these."""
-        for place, text in self._core.arrays_in("about"):
-            try:
-                return json.loads(text.tobytes())
-            except ValueError as error:
-                raise _core.CorruptStoreError(f"{self.path or 'segment'}: {place} is no JSON: {error}") from None
-        return {}
-
     @counts
     def num_edges(self, edge_type: EdgeTypeName | None = None) -> int:
         return self._core.num_edges(self._edge_type(edge_type))
@@ -150,6 +139,18 @@ class Graph:
         name = as_name(name, "the table's name")
         of = self._type_with(name) if of is None else self._node_or_edge_type(of)
         return Table(GraphStorage(self._core_table(name, of), self, name, of))
+
+    def about(self, name: str, of: str | EdgeTypeName | None = None) -> dict:
+        """What `ramet.build` kept of the columns that became the table `name`: lists of categories, the unit of times,
+        means and deviations. {} where it kept nothing. `of`: as in table()."""
+        of = self._type_with(name) if of is None else self._node_or_edge_type(of)
+        for file, text in self._core.arrays_in("about"):
+            try:
+                return json.loads(text.tobytes()).get(_place(name, of), {})
+            except (ValueError, AttributeError) as error:
+                place = f"{self.path or 'segment'}: {file}"
+                raise _core.CorruptStoreError(f"{place} is no JSON of a dict: {error}") from None
+        return {}
 
     @property
     def splits(self) -> dict[str, list[str]]:
@@ -311,8 +312,7 @@ class Graph:
     def _private_rows(self, name: str, of: str | EdgeTypeName) -> np.ndarray:
         if self._copy_on_write:
             return self._core_table(name, of).numpy()
-        folder = f"node/{_core.encode_name(of)}" if isinstance(of, str) else edge_folder(of)
-        array = f"{folder}/{_core.encode_name(name)}"
+        array = _place(name, of)
         if array not in self._private:
             self._private[array] = self._core.copy_on_write(array)
         return self._private[array]
@@ -324,6 +324,11 @@ def _from_handle(function, arguments, absolute_path: str, copy_on_write: bool) -
 
 def _overlay(base: Graph, edges: Graph, copy_on_write: bool) -> Graph:
     return Graph(_core.overlay(base._core, edges._core), "", copy_on_write, (base, edges))
+
+
+def _place(table: str, of: str | EdgeTypeName) -> str:
+    folder = f"node/{_core.encode_name(of)}" if isinstance(of, str) else edge_folder(of)
+    return f"{folder}/{_core.encode_name(table)}"
 
 
 def only(names: Sequence, problem: str):

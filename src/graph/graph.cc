@@ -171,9 +171,9 @@ EdgeType read_edge_type(const Store& store,
 void check_about(const Store& store) {
   for (const auto& [name, array] : store.arrays())
     if (name.starts_with("about/") &&
-        (name != "about/columns" || array.dtype != DType::kUInt8 || array.shape.size() != 1))
+        (name != "about/tables" || array.dtype != DType::kUInt8 || array.shape.size() != 1))
       throw_corrupt(store.place(name), "holds ", array.describe(),
-                    "; only the bytes of a text can be there, called columns");
+                    "; only the bytes of a text can be there, called tables");
 }
 
 void read_sorted_rows(const Store& store,

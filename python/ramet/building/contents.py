@@ -101,7 +101,10 @@ class Building:
             ids = order.ids(ids)
         if ids is not None:
             contents.add_ids(name, ids)
-        self._about |= {f"node/{as_folder(name, 'a type')}/{table}": about for table, about in nodes.about().items()}
+        self._about |= {
+            f"node/{as_folder(name, 'a type')}/{as_folder(table, 'a table')}": about
+            for table, about in nodes.about().items()
+        }
 
     def _add_node_table(self, nodes: Nodes, table: str, rows: StreamedRows, order: Order | None) -> None:
         what = f"NodeTable({nodes.type!r}): table {table!r}"
@@ -131,7 +134,9 @@ class Building:
         if (reverse := table.reverse_type) is not None:
             self._contents.add_reverse(edges.type, reverse)
             self._add_type(reverse, self._csc.csc(ends[::-1], dst, src), edges)
-        self._about |= {f"{edge_folder(edges.type)}/{name}": about for name, about in edges.about().items()}
+        self._about |= {
+            f"{edge_folder(edges.type)}/{as_folder(name, 'a table')}": about for name, about in edges.about().items()
+        }
         self._notes += edges.notes
 
     def _add_type(self, edge_type, csc: Csc, edges: Edges) -> None:

@@ -105,10 +105,18 @@ def _add_predict(subparsers):
         "--out",
         metavar="FILE",
         help="new .npy file: the class of each node, int64, in the order of ids or the split; "
-        "of links the score of each pair",
+        "of links the score of each pair. A .csv file has the ids of nodes, too, as the store was built from them",
     )
-    add("--probabilities", metavar="FILE", help="new .npy file: the probability of each class, a row for each node")
-    add("--rows", metavar="FILE", help="of links: new .npy file: a row for each node; a score is a dot product of two")
+    add(
+        "--probabilities",
+        metavar="FILE",
+        help="new .npy or .csv file: the probability of each class, a row for each node",
+    )
+    add(
+        "--rows",
+        metavar="FILE",
+        help="of links: new .npy or .csv file: a row for each node; a score is a dot product of two",
+    )
     add("--threads", type=int, metavar="N", help="sampling threads (default: as many as there are cores)")
     add("--quiet", action="store_true", help="print nothing")
     parser.set_defaults(run=predict)
@@ -156,7 +164,7 @@ def predict(arguments) -> None:
         progress=not arguments.quiet and sys.stderr.isatty(),
     )
     for name, path in files.items():
-        predicting.write_array(path, getattr(found, name))
+        predicting.write(path, found, name)
     if arguments.quiet:
         return
     print(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -139,10 +138,9 @@ class Contents:
         folder = f"ids/{as_folder(node_type, 'a node type')}"
         self._arrays.update({f"{folder}/{name}": array for name, array in arrays.items()})
 
-    def add_columns(self, columns: dict) -> None:
-        """What `Graph.columns` gives: of strings, numbers, lists and dicts by strings."""
-        text = json.dumps(columns, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        self._arrays["about/columns"] = np.frombuffer(text.encode(), np.uint8)
+    def add_about(self, text: str) -> None:
+        """What Graph.about() gives: the JSON of a dict by a table's place in the folder."""
+        self._arrays["about/tables"] = np.frombuffer(text.encode(), np.uint8)
 
     def add_out_edges(self) -> None:
         """The edges of each type by source, too, but of types made undirected, whose own rows are as good."""

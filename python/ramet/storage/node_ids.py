@@ -1,4 +1,4 @@
-"""NodeIds: users' ids of nodes, which a store keeps, and the form in which it keeps tuples."""
+"""NodeIds: users' ids of nodes, which a store keeps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from ramet import _core
 from ramet._support.arguments import shortened
 from ramet.arrays import as_array, as_ids, check_range
 
-# What JSON escapes in a text. The backslash is the first, since escapes have one.
-ESCAPED = ("\\", '"', *map(chr, range(32)))
-
 
 class NodeIds:
     """Users' ids of the nodes of a type, as `Graph.ids` gives them.
 
-    Ids are integers, texts, or tuples of these. Where a store keeps none, the id of a node is its position, by which
+    Ids are integers, texts, or tuples of texts. Where a store keeps none, the id of a node is its position, by which
     all else names it. Look-ups read the store where it is mapped, and load nothing. Safe in threads; pickles as the
     graph does.
 
@@ -34,7 +31,8 @@ class NodeIds:
     def find(self, ids) -> np.ndarray:
         """int64 [n]: the positions of nodes.
 
-        ids: integers, as a list or an array; or a list or an array of str; or a list of tuples.
+        ids: integers, as a list or an array; or a list or an array of str; or a list of tuples of str; for
+            the integers of a tuple int will do.
 
         Raises KeyError with the first id that no node has and the number of these, TypeError for ids of another kind.
         """
@@ -111,28 +109,8 @@ def _listed(ids) -> list:
 
 
 def encoded_tuple(values) -> str:
-    """A tuple of str and int as the store has it: a JSON array without spaces, all but ESCAPED as it is."""
+    """A tuple as the store has it: a JSON array of texts, of an integer its digits, without spaces."""
     if not isinstance(values, (tuple, list)):
         raise TypeError(f"ids holds {shortened(values)}, expected tuples")
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=operator.index)
-
-
-def encoded_columns(columns):
-    """pyarrow arrays of text or integers, as long as each other: a large_string array, each row as encoded_tuple() has
-    it. Null where one of them is."""
-    import pyarrow
-    import pyarrow.compute
-
-    compute, parts = pyarrow.compute, []
-    quote, comma, begin, end, nothing = (
-        pyarrow.scalar(one, pyarrow.large_string()) for one in ('"', ",", "[", "]", "")
-    )
-    for column in columns:
-        part = column.cast(pyarrow.large_string())
-        if not pyarrow.types.is_integer(column.type):
-            if compute.any(compute.match_substring_regex(part, r'[\x00-\x1f"\\]')).as_py():
-                for one in ESCAPED:
-                    part = compute.replace_substring(part, pattern=one, replacement=json.dumps(one)[1:-1])
-            part = compute.binary_join_element_wise(quote, part, quote, nothing)
-        parts.append(part)
-    return compute.binary_join_element_wise(begin, compute.binary_join_element_wise(*parts, comma), end, nothing)
+    texts = [value if isinstance(value, str) else str(operator.index(value)) for value in values]
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,10 @@ from ramet.train.link_task import Candidates, pair_scores
 from ramet.train.model import build_model
 from ramet.train.node_task import find_labels
 
+ENDS = ("source", "destination")  # names of columns in .csv files
+SINGULAR = {"classes": "class", "probabilities": "probability", "scores": "score", "rows": "row"}
+CSV_ROWS = 1 << 16  # at once: ids of text are objects of Python
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -34,6 +40,11 @@ class Predictions:
     inference: dict
     model: str
     epoch: int
+    graph: ramet.Graph
+
+    def nodes_of(self, name):
+        """The nodes of each row of an array, by the name of their column in a .csv file."""
+        return {"id": self.nodes}
 
     def lines(self):
         """What `ramet predict` prints of them."""
@@ -55,6 +66,11 @@ class LinkPredictions:
     inference: dict
     model: str
     epoch: int
+    graph: ramet.Graph
+
+    def nodes_of(self, name):
+        """As of Predictions."""
+        return {"id": np.arange(len(self.rows))} if name == "rows" else dict(zip(ENDS, self.pairs, strict=True))
 
     def lines(self):
         """What `ramet predict` prints of them."""
@@ -104,6 +120,7 @@ def predict(graph, run, nodes=None, *, threads=None, progress=False) -> Predicti
         inference(config),
         config.model,
         found["epoch"],
+        graph,
     )
 
 
@@ -135,6 +152,7 @@ def predict_links(graph, run, pairs="test", *, threads=None, progress=False) -> 
         inference(config),
         config.model,
         found["epoch"],
+        graph,
     )
 
 
@@ -150,17 +168,41 @@ def require_free(path):
         raise FileExistsError(f"{path} exists already; name a new file, or remove it")
 
 
-def write_array(path, array):
-    """Writes an .npy file, and the folders above it: whole, or not there."""
+def write(path, found, name):
+    """Writes the array `name` of predictions to a file, and the folders above it: whole, or not there. A .csv file has
+    the users' ids of its nodes before the values, and names of columns; any other is an .npy file of the array."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        with open(unfinished, "wb") as file:
-            np.save(file, array)
+        if path.suffix == ".csv":
+            with open(unfinished, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows(_csv_rows(found, name))
+        else:
+            with open(unfinished, "wb") as file:
+                np.save(file, getattr(found, name))
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _csv_rows(found, name):
+    """The names of columns, then lists of texts. A tuple is a column for each of its texts, an array of several columns
+    a column for each of them."""
+    array, nodes, ids = getattr(found, name), found.nodes_of(name), found.graph.ids()
+    width = len(ids.of([0])[0]) if ids.kind == "tuple" and len(ids) else None
+    header = [part for what in nodes for part in ([what] if width is None else _numbered(what, width))]
+    yield header + ([SINGULAR[name]] if array.ndim == 1 else _numbered(SINGULAR[name], array.shape[1]))
+    for begin in range(0, len(array), CSV_ROWS):
+        rows = slice(begin, begin + CSV_ROWS)
+        columns = [ids.of(of_rows[rows]).tolist() for of_rows in nodes.values()]
+        values = array[rows].reshape(-1, 1 if array.ndim == 1 else array.shape[1]).astype(str).tolist()
+        for *named, value in zip(*columns, values, strict=True):
+            yield [*(chain(*named) if width is not None else named), *value]
+
+
+def _numbered(name, count):
+    return [f"{name}_{i}" for i in range(count)]
 
 
 def _opened(graph, run, task):

@@ -56,6 +56,8 @@ def test_keys_of_several_columns(tmp_path):
     edges = ramet.EdgeTable(LIKES, pairs, source=["x", "y"], destination="to")
     graph = build(tmp_path, [nodes], [edges])
     assert edges_of(graph, LIKES) == {0: (1, 0), 1: (2, 1), 2: (0, 2)}
+    assert graph.ids("a").find([("ab", "c"), ('q"\\', "\n"), ("a", "bc")]).tolist() == [1, 2, 0]
+    assert graph.ids("a").of([0, 2]).tolist() == [("a", "bc"), ('q"\\', "\n")]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +140,7 @@ def test_values_and_what_is_kept_of_them(tmp_path):
     graph = build(tmp_path, [nodes])
     assert graph.table("time", "a").numpy().tolist() == [0, 1, 2]
     assert graph.table("kind", "a").numpy().tolist() == [0, 1, 0]
+    assert graph.about("kind", "a") == {"categories": ["b", "a"]} and graph.about("time", "a") == {"unit": "s"}
     assert graph.table("label", "a").numpy().tolist() == [0, -1, 1]
     np.testing.assert_array_equal(graph.table("feat", "a").numpy(), [[1, 1, 2], [np.nan, 3, 4], [3, 5, 6]])
     with pytest.raises(ValueError, match=r"row 1: column 'n' is null"):

@@ -1,18 +1,16 @@
 """Users' ids: the map that makes positions of them, and the ids that a store keeps."""
 
-import json
 import os
 import pickle
 
 import numpy as np
 import pytest
-from kept_ids import COLUMNS, ITEMS, SHOPS, contents_with_ids, text
+from kept_ids import ABOUT, ITEMS, SHOPS, contents_with_ids, text
 
 import ramet
 from ramet import _core
 from ramet.commands.main import main
 from ramet.storage.contents import Contents
-from ramet.storage.node_ids import encoded_columns, encoded_tuple
 
 
 def test_a_map_gives_positions_by_first_occurrence(tmp_path):
@@ -60,11 +58,14 @@ def check_ids(graph):
     assert users.of([0, 4]).tolist() == ["u17", "u1"] and users.of([0]).dtype == object
     assert items.find(ITEMS[::-1].copy()).tolist() == items.find([2**63, 7, 2**64 - 1]).tolist() == [2, 1, 0]
     assert items.of([0, 1, 0]).tolist() == [2**64 - 1, 7, 2**64 - 1] and items.of([0]).dtype == np.uint64
-    assert shops.find(SHOPS[::-1]).tolist() == [2, 1, 0] and shops.of([2, 0]).tolist() == [SHOPS[2], SHOPS[0]]
+    assert shops.find([(SHOPS[2][0], 1), *SHOPS[1::-1]]).tolist() == [2, 1, 0] and shops.of([2, 0]).tolist() == [
+        SHOPS[2],
+        SHOPS[0],
+    ]
     assert cities.find([1, 0]).tolist() == [1, 0] and cities.of([1]).tolist() == [1] and len(cities) == 2
     assert [ids.kind for ids in (users, items, shops, cities)] == ["text", "uint64", "tuple", "int64"]
     assert repr(users) == "<ids of node type 'user': 5 of text>"
-    assert graph.columns == COLUMNS
+    assert graph.about("a/b", "user") == ABOUT["node/user/a%2Fb"] and graph.about("c", "user") == {}
 
 
 # docs/format.md, section 1.
@@ -82,7 +83,7 @@ def test_a_store_keeps_ids(store, tmp_path, capsys):
     check_ids(ramet.open(tmp_path / "parts" / "part-1"))
     assert main(["verify", str(store)]) == 0 and main(["info", str(store)]) == 0
     assert "node type shop: 3 nodes, ids of tuple" in capsys.readouterr().out
-    assert ramet.from_arrays([0, 0], []).columns == {}
+    assert ramet.from_arrays([0, 0], []).about("feat") == {}
 
 
 def test_unknown_ids_and_those_of_another_kind(store):
@@ -146,13 +147,3 @@ def test_damaged_ids(store, tmp_path, name):
     if name == "ids/user/text":
         with pytest.raises(ramet.CorruptStoreError, match=message):
             graph.ids("user").of([0])
-
-
-def test_columns_side_by_side_are_encoded_as_tuples_are():
-    pyarrow = pytest.importorskip("pyarrow")
-    first = ["a", "ab", "", "\\", '"', "\n\x00\x1f", "é\x7f\u2028"]
-    columns = [pyarrow.array(first), pyarrow.array(range(-3, 4))]
-    encoded = encoded_columns(columns).to_pylist()
-    assert encoded == [encoded_tuple(row) for row in zip(first, range(-3, 4), strict=True)]
-    assert [tuple(json.loads(one)) for one in encoded] == list(zip(first, range(-3, 4), strict=True))
-    assert encoded_columns([pyarrow.array(["a", None]), pyarrow.array([1, 2])]).to_pylist() == ['["a",1]', None]

@@ -1,6 +1,8 @@
 """What `ramet train` reports is computed by the estimator that it trains; and `ramet predict`, which does the same."""
 
+import csv
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+from kept_ids import give_ids, text  # noqa: E402
 from small_graphs import WIDTH, homogeneous  # noqa: E402
 
 import ramet  # noqa: E402
@@ -144,6 +147,24 @@ def test_predictions_are_those_that_were_reported(trained, tmp_path, capsys):
     assert np.array_equal(everywhere.classes[graph.split("test")], classes)
     assert everywhere.accuracy["test"] == (pytest.approx(accuracy), 200)
     assert set(everywhere.accuracy) == {"train", "val", "test"}
+
+
+def test_csv_files_have_the_ids_of_the_store(trained, tmp_path, capsys):
+    store, run, _ = trained
+    shutil.copytree(store, tmp_path / "store")
+    give_ids(tmp_path / "store", "text", text(*(f'"{i}", ä' for i in range(400))))
+    files = {option: tmp_path / f"{option[2:]}.csv" for option in ("--out", "--probabilities")}
+    argv = [word for pair in files.items() for word in pair]
+    assert run_cli(capsys, "predict", tmp_path / "store", run, "--nodes", "val", *argv)[0] == 0
+    found = predict(store, run, "val")
+    with files["--out"].open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["id", "class"]
+    assert rows == [[f'"{node}", ä', str(c)] for node, c in zip(found.nodes, found.classes, strict=True)]
+    with files["--probabilities"].open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["id", *(f"probability_{i}" for i in range(4))]
+    assert np.array_equal(np.array([row[1:] for row in rows], np.float32), found.probabilities)
 
 
 def test_a_run_folder_is_all_that_a_model_needs(trained, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+from kept_ids import give_ids, text  # noqa: E402
+
 import ramet  # noqa: E402
 from ramet.commands.main import main  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
+from ramet.storage.node_ids import encoded_tuple  # noqa: E402
 from ramet.train import Config, fit  # noqa: E402
 from ramet.train.link_task import NEGATIVES, Candidates, LinkTask  # noqa: E402
 from ramet.train.predict import load_model, predict, predict_links  # noqa: E402
@@ -120,6 +124,8 @@ def test_scores_are_products_of_rows(store, trained, tmp_path, capsys):
     run, metrics = trained
     pairs = np.array([[0, 1, 599, 7], [1, 0, 300, 7]])
     np.save(tmp_path / "pairs.npy", pairs)
+    shutil.copytree(store, tmp_path / "store")
+    give_ids(tmp_path / "store", "tuple", text(*(encoded_tuple(("n", 999 - i)) for i in range(600))))
     files = {name: tmp_path / f"{name}.npy" for name in ("of_test", "of_pairs", "rows")}
     status, printed, err = run_cli(capsys, "predict", store, run, "--out", files["of_test"], "--rows", files["rows"])
     assert (status, err) == (0, "")
@@ -127,6 +133,12 @@ def test_scores_are_products_of_rows(store, trained, tmp_path, capsys):
     assert f"epoch {metrics['best_epoch']} (all neighbors, layer by layer)\ntest {measures}\n" in printed
     argv = ("predict", store, run, "--pairs", tmp_path / "pairs.npy", "--out", files["of_pairs"])
     assert "4 pairs by sage" in run_cli(capsys, *argv)[1]
+
+    argv = ("predict", tmp_path / "store", run, "--pairs", tmp_path / "pairs.npy", "--out", tmp_path / "scores.csv")
+    run_cli(capsys, *argv)
+    lines = (tmp_path / "scores.csv").read_text().splitlines()
+    assert lines[0] == "source_0,source_1,destination_0,destination_1,score"
+    assert lines[3].startswith("n,400,n,699,") and float(lines[3].split(",")[4]) == np.load(files["of_pairs"])[2]
 
     graph = ramet.open(store)
     rows = layerwise(graph.edge_subgraph("train"), load_model(run)[0]).numpy()

@@ -132,7 +132,6 @@ def damage(seed: int, store: Path) -> str:
 def uses(graph: ramet.Graph):
     """Everything that one does with a graph, as calls."""
     yield lambda: repr(graph)
-    yield lambda: graph.columns
     yield lambda: graph._core.validate(1)
     yield lambda: pickle.loads(pickle.dumps(graph))
     for node_type in graph.node_types:
@@ -149,6 +148,7 @@ def uses(graph: ramet.Graph):
         yield lambda t=node_type: load(graph, (t, None))
         yield lambda t=node_type: graph.ids(t).find(graph.ids(t).of(some(graph, t)))
         for name in graph.tables(node_type):
+            yield lambda t=node_type, n=name: graph.about(n, t)
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t), dtype="float32")
             yield lambda t=node_type, n=name: read(graph.table(n, t).numpy(), graph.table(n, t).scale)
