@@ -22,6 +22,7 @@ GOOD = {
     "include/ramet/table.h": '#include "ramet/store.h"\n',
     "include/ramet/loader.h": '#include "ramet/graph.h"\n#include "ramet/table.h"\n',
     "src/storage/npy.h": '#include "ramet/array.h"\n',
+    "src/storage/manifest.h": "",
     "src/storage/store.cc": '#include "npy.h"\n#include "storage/npy.h"\n#include "ramet/store.h"\n',
     "src/kernels/cpu/gather.cc": '#include "kernels/kernels.h"\n',
     "src/tables/host/table.cc": '#include "ramet/table.h"\n#include "kernels/kernels.h"\n',
