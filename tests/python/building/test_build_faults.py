@@ -52,10 +52,10 @@ def test_a_disk_that_fills(tmp_path, memory):
         with largest_file(size), pytest.raises(OSError, match="File too large") as error:
             build(path, 2, memory)
         assert error.value.errno == errno.EFBIG
-        assert str(path.parent) in f"{error.value.filename} {error.value}"
+        assert memory is None or str(path.parent) in str(error.value)
         assert is_alone(path)
     assert version_of(path) == 1
-    with small_disk(tmp_path / "disk", "size=1m") as disk:
+    with small_disk(tmp_path / "disk", "size=100k") as disk:
         with pytest.raises(OSError, match="disk") as error:
             build(disk / "store", 3, memory)
         assert error.value.errno == errno.ENOSPC
@@ -122,7 +122,7 @@ def test_a_source_that_changes_while_it_is_read(tmp_path):
     path, users = tmp_path / "stores" / "store", tmp_path / "users.parquet"
     pq.write_table(pa.table({"id": [1, 2], "x": [5.0, 6.0]}), users)
     orders = Rewrites(pa.table({"s": [1, 2], "d": [2, 1]}), users)
-    with pytest.raises(RuntimeError, match=r"users\.parquet changed while it was read"):
+    with pytest.raises(ValueError, match=r"users\.parquet changed while it was read"):
         ramet.build(
             path,
             nodes=[ramet.NodeTable("n", users, id="id", features=["x"])],
