@@ -5,7 +5,7 @@
 //
 // Memory: an immutable value over the Store's arrays, which it keeps alive; cheap to copy. Threads
 // and forks: use it from any. Failure: from_store() throws kCorrupt where shapes contradict each
-// other, without work per edge. validate() checks every edge; `ramet verify` runs it.
+// other, without work per edge. find_faults() checks every edge; `ramet verify` runs it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "ramet/array.h"
 #include "ramet/node_ids.h"
 #include "ramet/node_rows.h"
+#include "ramet/progress.h"
 #include "ramet/store.h"
 
 namespace ramet {
@@ -119,8 +120,14 @@ class Graph {
 
 // Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split
 // ids in range, edge ids distinct and in range, rows sorted that are said to be, scales finite and
-// not negative, users' ids distinct, in order and UTF-8. Throws kCorrupt naming file, position and
-// value.
+// not negative, users' ids distinct, in order and UTF-8. Gives a sentence for each fault, with
+// file, position and value: the first 20 of an array, and the number of the rest. They do not
+// depend on threads. progress: bytes.
+[[nodiscard]] std::vector<std::string> find_faults(const Graph& graph,
+                                                   int threads = 0,
+                                                   const Progress& progress = {});
+
+// Throws the first fault as kCorrupt.
 void validate(const Graph& graph, int threads = 0);
 
 }  // namespace ramet

@@ -14,6 +14,8 @@
 
 namespace ramet {
 
+class Faults;  // of find_faults() (graph.h)
+
 class NodeIds {
  public:
   // Of the folder "ids/<type>" of a store, whose names and shapes are checked.
@@ -26,7 +28,7 @@ class NodeIds {
   // The ids of the nodes at these positions, copied. kOutOfRange.
   [[nodiscard]] IdList of(std::span<const int64_t> positions, int threads = 0) const;
   // Reads all: each id comes after the one before it in order, and text is UTF-8.
-  void validate(int threads = 0) const;
+  void check(Faults& faults) const;
 
  private:
   // Calls body(ids) with all of them; `list`, of this kind, in their place.

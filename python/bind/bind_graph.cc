@@ -14,6 +14,7 @@
 #include "edges_of.h"
 #include "gil.h"
 #include "paths.h"
+#include "progress.h"
 #include "ramet/csc.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
@@ -201,7 +202,14 @@ void bind_graph(nb::module_& m) {
              }
              return to_numpy(rows);
            })
-      .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<GilRelease>());
+      .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<GilRelease>())
+      .def(
+          "find_faults",
+          [](const Graph& g, int threads, const nb::object& progress) {
+            const GilRelease release;
+            return find_faults(g, threads, interruptible(progress));
+          },
+          nb::arg("threads") = 0, nb::arg("progress") = nb::none());
 
   m.def(
       "build_csc",

@@ -32,6 +32,7 @@ from ramet.stores.build import build
 from ramet.stores.build_tables import plan
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
+from ramet.stores.verify import verify
 from ramet.subgraphs.cluster_loader import ClusterLoader
 from ramet.subgraphs.saint_loader import SaintLoader
 from ramet.subgraphs.subgraph import Subgraph
@@ -94,4 +95,5 @@ __all__ = [
     "sample",
     "sample_links",
     "save",
+    "verify",
 ]

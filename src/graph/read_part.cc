@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/parallel.h"
 #include "owned_bitmap.h"
 #include "ramet/error.h"
 
@@ -105,35 +104,38 @@ void with_owner_span(const Array& owners, Body&& body) {
 
 // Each line against the owners of its nodes, and its count against the line before it.
 template <typename Owners>
-void validate_lines(Owners owners,
-                    const uint64_t* lines,
-                    const Part& part,
-                    const std::string& owner_place,
-                    const std::string& owned_place,
-                    int threads) {
+void check_lines(Owners owners,
+                 const uint64_t* lines,
+                 const Part& part,
+                 const std::string& owner_place,
+                 const std::string& owned_place,
+                 Faults& faults) {
   const auto num_nodes = static_cast<int64_t>(owners.size());
-  parallel_for(num_lines(num_nodes), kLinesAtOnce, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t l = begin; l < end; ++l) {
-      const uint64_t* line = lines + l * kLineWords;
-      const int64_t first = l * kLineBits;
-      const uint64_t before =
-          l == 0 ? 0 : line[-kLineWords] + static_cast<uint64_t>(count_bits(line - kLineWords));
-      uint64_t expected[kLineWords];
-      fill_line(expected, static_cast<int64_t>(before), std::min(kLineBits, num_nodes - first),
-                [&](int64_t bit) {
-                  const int64_t owner = owners[static_cast<size_t>(first + bit)];
-                  if (owner >= part.count)
-                    throw_corrupt_entry(owner_place, first + bit, owner, "is outside [0, ",
-                                        part.count, ")");
-                  return owner == part.index;
-                });
-      for (int64_t w = 0; w < kLineWords; ++w) {
-        if (line[w] == expected[w]) continue;
-        throw_error(ErrorCode::kCorrupt, owned_place, ", line ", l, ", word ", w, ": ", line[w],
-                    ", expected ", expected[w]);
-      }
-    }
-  });
+  const auto check_line = [&](int64_t l, ArrayFaults& found) {
+    const uint64_t* line = lines + l * kLineWords;
+    const int64_t first = l * kLineBits;
+    const uint64_t before =
+        l == 0 ? 0 : line[-kLineWords] + static_cast<uint64_t>(count_bits(line - kLineWords));
+    uint64_t expected[kLineWords];
+    fill_line(expected, static_cast<int64_t>(before), std::min(kLineBits, num_nodes - first),
+              [&](int64_t bit) {
+                const int64_t owner = owners[static_cast<size_t>(first + bit)];
+                if (owner >= part.count)
+                  found.add_entry(owner_place, first + bit, owner, "is outside [0, ", part.count,
+                                  ")");
+                return owner == part.index;
+              });
+    for (int64_t w = 0; w < kLineWords; ++w)
+      if (line[w] != expected[w])
+        found.add(owned_place, ", line ", l, ", word ", w, ": ", line[w], ", expected ",
+                  expected[w]);
+  };
+  const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
+    for (int64_t l = begin; l < end; ++l)
+      check_line(l, found);
+  };
+  constexpr int64_t kLineBytes = kLineWords * int64_t(sizeof(uint64_t));
+  faults.check(owned_place, num_lines(num_nodes), kLineBytes, check, kLinesAtOnce);
 }
 
 }  // namespace
@@ -146,15 +148,15 @@ void read_part(const Store& store, std::vector<NodeType>& types) {
   }
 }
 
-void validate_part(const Graph& graph, int threads) {
+void check_owners(const Graph& graph, Faults& faults) {
   if (!graph.part()) return;
   const Store& store = *graph.store();
   for (const NodeType& type : graph.node_types()) {
     if (type.owner.dtype == DType::kInt64) continue;  // ranges: all was read when it was opened
     const uint64_t* lines = store.arrays().at(owned_name(type)).as<uint64_t>().data();
     with_owner_span(type.owner, [&](auto owners) {
-      validate_lines(owners, lines, *graph.part(), store.place(owner_name(type)),
-                     store.place(owned_name(type)), threads);
+      check_lines(owners, lines, *graph.part(), store.place(owner_name(type)),
+                  store.place(owned_name(type)), faults);
     });
   }
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "faults.h"
 #include "ramet/graph.h"
 
 namespace ramet {
@@ -12,7 +13,7 @@ namespace ramet {
 // more.
 void read_part(const Store& store, std::vector<NodeType>& types);
 
-// Reads every entry of what the above reads the ends of: kCorrupt naming place, position and value.
-void validate_part(const Graph& graph, int threads);
+// Reads every entry of what the above reads the ends of.
+void check_owners(const Graph& graph, Faults& faults);
 
 }  // namespace ramet

@@ -1,11 +1,15 @@
 // Reads every entry of a graph's topology and splits: what opening a store leaves to the reader.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/scale.h"
+#include "faults.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
 #include "ramet/pages.h"
@@ -14,80 +18,123 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kGrain = 1 << 20;
-
-void check_monotonic(const Array& indptr, const std::string& place, int threads) {
+void check_monotonic(const Array& indptr, const std::string& place, Faults& faults) {
   const auto offsets = indptr.as<int64_t>();
-  parallel_for(indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
+  const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
     read_ahead(&offsets[static_cast<size_t>(begin)], (end - begin) * int64_t(sizeof(int64_t)));
     for (int64_t v = begin; v < end; ++v) {
       const int64_t a = offsets[static_cast<size_t>(v)], b = offsets[static_cast<size_t>(v) + 1];
-      if (a > b) throw_corrupt_entry(place, v + 1, b, "is less than the ", a, " before it");
+      if (a > b) found.add_entry(place, v + 1, b, "is less than the ", a, " before it");
     }
-  });
+  };
+  faults.check(place, indptr.rows() - 1, int64_t(sizeof(int64_t)), check);
 }
 
-void check_ids(const Array& ids, int64_t bound, const std::string& place, int threads) {
+void check_ids(const Array& ids, int64_t bound, const std::string& place, Faults& faults) {
   with_ids(ids, [&](auto values) {
-    parallel_for(ids.rows(), kGrain, threads, [&](int64_t begin, int64_t end) {
+    const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
       read_ahead(&values[static_cast<size_t>(begin)], (end - begin) * item_size(ids.dtype));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t id = values[static_cast<size_t>(i)];
-        if (id < 0 || id >= bound) {
-          throw_corrupt_entry(place, i, id, "is outside [0, ", bound, ")");
-        }
+        if (id < 0 || id >= bound) found.add_entry(place, i, id, "is outside [0, ", bound, ")");
       }
-    });
+    };
+    faults.check(place, ids.rows(), item_size(ids.dtype), check);
   });
+}
+
+// By a bit for each id. False, too, where bits would take more memory than the ids.
+template <typename Ids>
+bool are_distinct(Ids ids, int threads) {
+  const auto for_pieces = [&](const auto& body) {
+    parallel_for(static_cast<int64_t>(ids.size()), 1 << 20, threads,
+                 [&](int64_t begin, int64_t end) {
+                   body(ids.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+                 });
+  };
+  std::atomic<uint64_t> largest{0};
+  for_pieces([&](Ids piece) {
+    uint64_t here = 0, so_far = largest;
+    for (const auto id : piece)
+      here = std::max(here, static_cast<uint64_t>(id));
+    while (here > so_far && !largest.compare_exchange_weak(so_far, here)) {
+    }
+  });
+  if (largest / 64 >= ids.size()) return ids.empty();
+  std::vector<uint64_t> seen(largest / 64 + 1);
+  std::atomic<bool> distinct{true};
+  for_pieces([&](Ids piece) {
+    for (const auto id : piece) {
+      const uint64_t bit = uint64_t{1} << (static_cast<uint64_t>(id) % 64);
+      std::atomic_ref word(seen[static_cast<uint64_t>(id) / 64]);
+      if ((word.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) distinct = false;
+    }
+  });
+  return distinct;
 }
 
 // Ids of edges need not be below the number of edges (dropped repeats leave holes), but no two
 // edges may have the same one.
-void check_edge_ids(const Array& edge_ids, const std::string& place, int threads) {
-  check_ids(edge_ids, std::numeric_limits<int64_t>::max(), place, threads);
+void check_edge_ids(const Array& edge_ids, const std::string& place, Faults& faults) {
+  check_ids(edge_ids, std::numeric_limits<int64_t>::max(), place, faults);
   with_ids(edge_ids, [&](auto ids) {
+    if (are_distinct(ids, faults.threads())) return;
     std::vector<int64_t> sorted(ids.begin(), ids.end());
     std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice == sorted.end()) return;
-    const auto at = std::find(ids.begin(), ids.end(), *twice);
-    throw_corrupt_entry(place, at - ids.begin(), *twice, "is the id of more than one edge");
+    faults.check(place, 1, 0, [&](int64_t, int64_t, ArrayFaults& found) {
+      const auto end = sorted.end();
+      for (auto at = std::adjacent_find(sorted.begin(), end); at != end;
+           at = std::adjacent_find(std::upper_bound(at, end, *at), end)) {
+        const auto first =
+            found.shows_no_more() ? ids.begin() : std::find(ids.begin(), ids.end(), *at);
+        found.add_entry(place, first - ids.begin(), *at, "is the id of more than one edge");
+      }
+    });
   });
 }
 
-// `indptr` and `indices` have been checked.
-void check_sorted(const EdgeType& edges, const Store& store, int threads) {
+// Skips what the checks of `indptr` and `indices` have reported.
+void check_sorted(const EdgeType& edges, const Store& store, Faults& faults) {
   const auto offsets = edges.indptr.as<int64_t>();
   const auto keys = store.arrays().at(edges.sorted_by).as<int64_t>();
   const bool is_of_edges = edges.sorted_by.starts_with("edge/");
   with_ids(edges.indices, [&](auto sources) {
-    const auto key = [&](int64_t p) {
-      const auto at = static_cast<size_t>(p);
-      return keys[is_of_edges ? at : static_cast<size_t>(sources[at])];
+    const auto key = [&](int64_t p) -> const int64_t* {
+      const auto at = is_of_edges ? static_cast<size_t>(p)
+                                  : static_cast<size_t>(sources[static_cast<size_t>(p)]);
+      return at < keys.size() ? &keys[at] : nullptr;
     };
-    parallel_for(edges.indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
-      for (auto v = static_cast<size_t>(begin); v < static_cast<size_t>(end); ++v) {
-        for (int64_t p = offsets[v] + 1; p < offsets[v + 1]; ++p) {
-          if (key(p - 1) <= key(p)) continue;
-          throw_corrupt(edges.indices_place, "row ", v, ", entry ", p, ": ", key(p), " of ",
-                        edges.sorted_by, " follows ", key(p - 1),
-                        ", but ramet.txt says that the rows are sorted by it");
-        }
+    const auto check_row = [&](int64_t v, ArrayFaults& found) {
+      const int64_t begin = offsets[static_cast<size_t>(v)],
+                    end = offsets[static_cast<size_t>(v) + 1];
+      if (begin < 0 || end > edges.num_edges()) return;
+      for (int64_t p = begin + 1; p < end; ++p) {
+        const int64_t *before = key(p - 1), *here = key(p);
+        if (before == nullptr || here == nullptr || *before <= *here) continue;
+        found.add(edges.indices_place, ": row ", v, ", entry ", p, ": ", *here, " of ",
+                  edges.sorted_by, " follows ", *before,
+                  ", but ramet.txt says that the rows are sorted by it");
       }
-    });
+    };
+    const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
+      for (int64_t v = begin; v < end; ++v)
+        check_row(v, found);
+    };
+    faults.check(edges.indices_place, edges.indptr.rows() - 1, 0, check);
   });
 }
 
 void check_edges(const Graph& graph,
                  const EdgeType& edges,
                  const std::string& folder,
-                 int threads) {
+                 Faults& faults) {
   const Store& store = *graph.store();
   const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
-  check_monotonic(edges.indptr, store.place(folder + "/indptr"), threads);
-  check_ids(edges.indices, num_src, store.place(folder + "/indices"), threads);
+  check_monotonic(edges.indptr, store.place(folder + "/indptr"), faults);
+  check_ids(edges.indices, num_src, store.place(folder + "/indices"), faults);
   if (edges.has_edge_ids())
-    check_edge_ids(edges.edge_ids, store.place(folder + "/edge_ids"), threads);
+    check_edge_ids(edges.edge_ids, store.place(folder + "/edge_ids"), faults);
+  if (!edges.sorted_by.empty()) check_sorted(edges, store, faults);
 }
 
 // The bound of the ids in splits. Edges with ids of their own may be hidden: their ids may be any.
@@ -96,57 +143,78 @@ int64_t bound_of_ids(const EdgeType& edges) {
   return edges.has_edge_ids() ? std::numeric_limits<int64_t>::max() : edges.num_edges();
 }
 
-void check_splits(const Graph& graph, int threads) {
+void check_splits(const Graph& graph, Faults& faults) {
   const auto place = [&graph](const std::string& split, const std::string& type) {
     return graph.store()->place(concat("split/", encode_name(split), "/", type));
   };
   for (const auto& [split, by_type] : graph.splits()) {
     for (const auto& [type, ids] : by_type) {
       const NodeType& nodes = graph.node_types()[static_cast<size_t>(graph.node_type(type))];
-      check_ids(ids, nodes.num_nodes, place(split, encode_name(type)), threads);
+      check_ids(ids, nodes.num_nodes, place(split, encode_name(type)), faults);
     }
   }
   for (const auto& [split, by_type] : graph.edge_splits()) {
     for (const auto& [type, ids] : by_type) {
       const int t = graph.edge_type(EdgeTypeName::decode(type));
       const EdgeType& edges = graph.edge_types()[static_cast<size_t>(t)];
-      check_ids(ids, bound_of_ids(edges), place(split, type), threads);
+      check_ids(ids, bound_of_ids(edges), place(split, type), faults);
     }
   }
 }
 
-void check_scale(const Array& scale, const std::string& place, int threads) {
+void check_scale(const Array& scale, const std::string& place, Faults& faults) {
   const auto values = scale.as<float>();
-  const auto count = static_cast<int64_t>(values.size());
-  parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+  const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
     for (int64_t i = begin; i < end; ++i) {
       const float value = values[static_cast<size_t>(i)];
       if (!std::isfinite(value) || value < 0)
-        throw_error(ErrorCode::kCorrupt, place, ", entry ", i, ": ", value,
-                    " is no scale, which is finite and not negative");
+        found.add(place, ", entry ", i, ": ", value,
+                  " is no scale, which is finite and not negative");
     }
-  });
+  };
+  faults.check(place, static_cast<int64_t>(values.size()), int64_t(sizeof(float)), check);
+}
+
+// Whether every entry of an array is read, one after the other.
+bool is_read(const std::string& name) {
+  const std::string last = name.substr(name.rfind('/') + 1);
+  if (name.starts_with("node/") || name.starts_with("edge/"))
+    return name.ends_with(kScaleSuffix) || last == "indptr" || last == "indices" ||
+           last == "edge_ids";
+  return name.starts_with("ids/") ? last == "order" : !name.starts_with("about/");
+}
+
+int64_t bytes_to_read(const Store& store) {
+  int64_t bytes = 0;
+  for (const auto& [name, array] : store.arrays())
+    if (is_read(name)) bytes += array.bytes();
+  return bytes;
 }
 
 }  // namespace
 
-void validate(const Graph& graph, int threads) {
+std::vector<std::string> find_faults(const Graph& graph, int threads, const Progress& progress) {
   const Store& store = *graph.store();
-  validate_part(graph, threads);
-  for (const EdgeType& edges : graph.edge_types()) {
-    check_edges(graph, edges, "edge/" + edges.encoded, threads);
-    if (!edges.sorted_by.empty()) check_sorted(edges, store, threads);
-  }
+  Faults faults(threads, bytes_to_read(store), progress);
+  check_owners(graph, faults);
+  for (const EdgeType& edges : graph.edge_types())
+    check_edges(graph, edges, "edge/" + edges.encoded, faults);
   for (const auto& [encoded, out] : graph.out_edges())
-    check_edges(*out, out->edge_types()[0], "out/" + encoded, threads);
+    check_edges(graph, out->edge_types()[0], "out/" + encoded, faults);
   for (const auto& [table, dtype] : store.table_dtypes()) {
     if (dtype != DType::kInt8) continue;
     const std::string scale = table + kScaleSuffix;
-    check_scale(store.arrays().at(scale), store.place(scale), threads);
+    check_scale(store.arrays().at(scale), store.place(scale), faults);
   }
-  check_splits(graph, threads);
+  check_splits(graph, faults);
   for (const NodeType& type : graph.node_types())
-    if (type.ids) type.ids->validate(threads);
+    if (type.ids) type.ids->check(faults);
+  return std::move(faults).take();
+}
+
+void validate(const Graph& graph, int threads) {
+  const std::vector<std::string> faults = find_faults(graph, threads);
+  if (!faults.empty()) throw_error(ErrorCode::kCorrupt, faults.front());
 }
 
 }  // namespace ramet

@@ -49,7 +49,8 @@ class ManifestParser {
  private:
   void check_version(std::string_view version) const {
     if (version != std::to_string(kStoreFormat))
-      fail("format version ", quoted(version), "; this library reads version ", kStoreFormat);
+      fail("format version ", quoted(version), ", but ramet ", kVersion, " reads version ",
+           kStoreFormat, ": install a newer ramet, or make the store again with this one");
   }
 
   void parse_line(std::string_view line) {
@@ -69,7 +70,7 @@ class ManifestParser {
     else if (words[0] == "array" && words.size() == 5 && form_ == ManifestForm::kSegment)
       parse_array(words);
     else
-      fail("unknown line ", quoted(line));
+      fail("unknown line ", quoted(line), "; ramet ", kVersion, " may be too old for the store");
   }
 
   void parse_node(const std::string& type, std::string_view count_text) {

@@ -91,6 +91,40 @@ TEST_CASE("validate reads every entry") {
         "segment:edge/node__to__node/edge_ids, entry 0: 4 is the id of more than one edge");
 }
 
+// docs/format.md, section 4.
+TEST_CASE("find_faults gives every fault of every array, and counts those beyond 20") {
+  const std::vector<int64_t> indptr{0, 3, 2, 3}, ids{4, 4, 4, 9, 9};
+  const std::vector<int64_t> beyond{0, 3, -1};
+  StoreContents contents = contents_with("edge/node__to__node/indptr", borrow(indptr));
+  contents.arrays[2].second = borrow(beyond);
+  CHECK(find_faults(*graph_of(contents)) ==
+        std::vector<std::string>{
+            "segment:edge/node__to__node/indptr, entry 2: 2 is less than the 3 before it",
+            "segment:split/train/node, entry 1: 3 is outside [0, 3)",
+            "segment:split/train/node, entry 2: -1 is outside [0, 3)"});
+
+  const std::vector<int64_t> five{0, 2, 2, 5};
+  const std::vector<int32_t> sources{0, 1, 2, 0, 1};
+  contents.arrays = {{"edge/node__to__node/indptr", borrow(five)},
+                     {"edge/node__to__node/indices", borrow(sources)},
+                     {"edge/node__to__node/edge_ids", borrow(ids)}};
+  CHECK(find_faults(*graph_of(contents)) ==
+        std::vector<std::string>{
+            "segment:edge/node__to__node/edge_ids, entry 0: 4 is the id of more than one edge",
+            "segment:edge/node__to__node/edge_ids, entry 3: 9 is the id of more than one edge"});
+
+  std::vector<int32_t> split(3 << 20, 1);  // several pieces
+  for (size_t i = 5; i < split.size(); i += 1 << 17)
+    split[i] = 3;
+  contents = contents_with("split/val/node", borrow(split));
+  const auto faults = find_faults(*graph_of(contents), 1);
+  REQUIRE(faults.size() == 21);
+  CHECK(faults[0] == "segment:split/val/node, entry 5: 3 is outside [0, 3)");
+  CHECK(faults[19] == "segment:split/val/node, entry 2490373: 3 is outside [0, 3)");
+  CHECK(faults[20] == "segment:split/val/node: and 4 more");
+  CHECK(find_faults(*graph_of(contents), 4) == faults);
+}
+
 // docs/format.md, section 1.
 TEST_CASE("what a store says of its edges") {
   const std::vector<int64_t> ids{2, 0};

@@ -13,7 +13,7 @@ import pytest
 import ramet
 from ramet import _core
 from ramet.commands.main import main
-from ramet.storage.checksums import read_checksums
+from ramet.storage.checksums import read_checksums, write_checksums
 from ramet.stores import generators
 from ramet.stores.build import generate
 
@@ -213,14 +213,19 @@ def test_verify_of_a_damaged_store(store, capsys, damage, message):
 
 
 def test_verify_finds_what_checksums_cannot(store, capsys):
-    """Wrong content with right sums: an id that is out of range."""
-    (store / "checksums.txt").unlink()
-    indices = store / "edge" / "node__to__node" / "indices.npy"
-    content = bytearray(indices.read_bytes())
-    content[-4:] = (300).to_bytes(4, "little")
-    indices.write_bytes(content)
+    """Wrong contents with right sums: all of them are said, and the sentences beyond 20 of an array are counted."""
+    faults = {"edge/node__to__node/indices.npy": 30, "split/train/node.npy": 2}
+    for place, count in faults.items():
+        array = np.load(store / place)
+        array[:count] = 300
+        np.save(store / place, array)
+    write_checksums(store)
     assert main(["verify", str(store)]) == 1
-    assert "300" in capsys.readouterr().err
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 21 + 2
+    assert lines[3] == f"ramet: damaged: {store}/edge/node__to__node/indices.npy, entry 3: 300 is outside [0, 300)"
+    assert lines[20] == f"ramet: damaged: {store}/edge/node__to__node/indices.npy: and 10 more"
+    assert [f"ramet: damaged: {fault}" for fault in ramet.verify(store)] == lines
 
 
 def test_build(data_dir, tmp_path, capsys):

@@ -29,7 +29,8 @@ class CscBuilder:
         """Its ids are numbers of the edges in `ends`, of their reverses from len(edges) on."""
         if self._memory is None:
             return Csc(*_core.build_csc(*ends, num_src, num_dst, undirected))
-        return external_csc(ends, num_src, num_dst, undirected, self._scratch, self._memory)
+        with self._scratch.errors():
+            return external_csc(ends, num_src, num_dst, undirected, self._scratch, self._memory)
 
     def merge_parallel(self, edges: Edges, num_src: int, num_dst: int) -> None:
         """Keeps the first of the edges with the same ends, as edges.table.duplicates says."""

@@ -170,8 +170,8 @@ class _Speeds:
         began = time.perf_counter()
         _core.build_csc(ends, ends[::-1].copy(), count, count)
         self.sort = count / (time.perf_counter() - began) / 2  # a graph of real size fits no cache
-        block = np.zeros(16 << 20, np.uint8)
-        with tempfile.TemporaryFile(dir=folder) as file:
+        block = np.zeros(min(16 << 20, shutil.disk_usage(folder).free // 4 + 1), np.uint8)
+        with Scratch(folder).errors(), tempfile.TemporaryFile(dir=folder) as file:
             began = time.perf_counter()
             file.write(block.data)
             file.flush()

@@ -6,8 +6,11 @@ up. Otherwise they are anonymous memory. Both are gone with the process, however
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -24,8 +27,18 @@ class Scratch:
         """A descriptor, which the caller closes."""
         if self.folder is None:
             return os.memfd_create("ramet-build")
-        with tempfile.TemporaryFile(dir=self.folder) as file:
+        with self.errors(), tempfile.TemporaryFile(dir=self.folder) as file:
             return os.dup(file.fileno())
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """An OSError of a file without a name says where it is; where it is of memory, it is a MemoryError."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno == errno.ENOMEM:
+                raise MemoryError(f"an array of the build: {error.strerror}; memory= bounds what it takes") from None
+            raise OSError(error.errno, f"a temporary file of the build: {error.strerror}", self.folder) from None
 
     def empty(self, shape: tuple[int, ...], dtype) -> np.ndarray:
         column = Column(self, dtype, shape[1:])
@@ -40,7 +53,7 @@ class Column:
 
     def __init__(self, scratch: Scratch, dtype, shape: tuple[int, ...] = ()):
         self.dtype, self.shape = np.dtype(dtype), tuple(shape)
-        self._file = scratch.file()
+        self._scratch, self._file = scratch, scratch.file()
         self._length = 0
 
     def __del__(self):
@@ -53,21 +66,24 @@ class Column:
         """OSError where the disk is full; what was there before stays."""
         data = np.ascontiguousarray(rows, self.dtype).view(np.uint8).reshape(-1).data
         self._length += len(rows)
-        while data:
-            data = data[os.write(self._file, data) :]
+        with self._scratch.errors():
+            while data:
+                data = data[os.write(self._file, data) :]
 
     def array(self) -> np.ndarray:
         """The rows so far: a mapping that lives as long as the array."""
         if self._length == 0 or 0 in self.shape:
             return np.empty((self._length, *self.shape), self.dtype)
-        return np.asarray(np.memmap(self._open(), self.dtype, "r+", shape=(self._length, *self.shape)))
+        with self._scratch.errors():
+            return np.asarray(np.memmap(self._open(), self.dtype, "r+", shape=(self._length, *self.shape)))
 
     def reserve(self, length: int) -> np.ndarray:
         """`length` rows of zeros to write to. The space is taken now: a hole on a full disk would end the process."""
         self._length = length
         size = length * self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
         if size:
-            os.posix_fallocate(self._file, 0, size)
+            with self._scratch.errors():
+                os.posix_fallocate(self._file, 0, size)
         return self.array()
 
     def _open(self):

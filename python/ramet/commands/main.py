@@ -10,21 +10,19 @@ import re
 import sys
 from collections.abc import Sequence
 
-from ramet import _core
 from ramet._core import __version__
-from ramet._support.progress import byte_progress
 from ramet.commands.build import add_parser as add_build
 from ramet.commands.common import add_quiet, count, seed, shows_progress, summarize, whole
 from ramet.commands.describe import add_parser as add_describe
 from ramet.commands.estimate import add_parser as add_estimate
 from ramet.commands.exits import EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.commands.train import add_parsers as add_training
-from ramet.storage.checksums import find_damage, has_checksums, parts_in
+from ramet.storage.checksums import has_checksums, parts_in
 from ramet.stores import info, partition
 from ramet.stores.build import generate
 from ramet.stores.generators import MODELS, PRESETS
 from ramet.stores.metis import BALANCES
-from ramet.tables.parts import read_text
+from ramet.stores.verify import verify
 
 
 class _Parser(argparse.ArgumentParser):
@@ -175,20 +173,14 @@ def _info(args) -> None:
 
 
 def _verify(args) -> int:
-    parts = parts_in(args.store)
-    with byte_progress(shows_progress(args), "checksums") as report:
-        damage = find_damage(args.store, *parts, report=report)
-    stores = parts or [args.store]
-    without_sums = [store for store in stores if not has_checksums(store)]
-    damage += _text_damage(args.store) if parts else []
-    for store in stores:
-        damage += _content_damage(store, has_sums=store not in without_sums)
-    for sentence in damage:
+    faults = verify(args.store, progress=shows_progress(args))
+    for sentence in faults:
         print(f"ramet: damaged: {sentence}", file=sys.stderr)
-    if damage:
+    if faults:
         return EXIT_DAMAGED
     if not args.quiet:
-        print(f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if without_sums else ""))
+        has_sums = all(map(has_checksums, parts_in(args.store) or [args.store]))
+        print(f"{args.store}: ok" + ("" if has_sums else " (no checksums.txt: contents checked, bytes not)"))
     return 0
 
 
@@ -208,27 +200,3 @@ def _partition(args) -> None:
         print(json.dumps(report, indent=2))
     elif not args.quiet:
         print(f"{out}: {partition.as_text(report)}")
-
-
-def _text_damage(path: str) -> list[str]:
-    """Of a folder of parts that has one."""
-    try:
-        read_text(path)
-    except FileNotFoundError:  # of `ramet partition`
-        return []
-    except _core.CorruptStoreError as error:
-        return [_message(error)]
-    return []
-
-
-def _content_damage(path: str, has_sums: bool) -> list[str]:
-    """Opens the store and reads every entry. Returns no line, or the first fault."""
-    try:
-        _core.open(os.fsencode(path)).validate(0)
-    except _core.CorruptStoreError as error:
-        return [_message(error)]
-    except (FileNotFoundError, KeyError) as error:
-        if not has_sums:
-            raise  # nothing says that this was ever a store
-        return [_message(error)]
-    return []

@@ -43,7 +43,7 @@ def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[i
                     row_bytes = len(data) // len(rows)
                     if column not in starts:
                         starts[column] = os.fstat(file).st_size - row_bytes * _count_of(arrays, chunks, column)
-                    _write(file, data, starts[column] + first * row_bytes)
+                    _write(file, data, starts[column] + first * row_bytes, paths[column])
                     done += len(data)
                 report(done, total)
         finally:
@@ -55,7 +55,10 @@ def _count_of(arrays: dict[str, StreamedRows], chunks: Callable, column: int) ->
     return next(rows.num_rows for rows in arrays.values() if rows.chunks == chunks and rows.column == column)
 
 
-def _write(file: int, data: memoryview, offset: int) -> None:
-    while data:
-        wrote = os.pwrite(file, data, offset)
-        data, offset = data[wrote:], offset + wrote
+def _write(file: int, data: memoryview, offset: int, path: str) -> None:
+    try:
+        while data:
+            wrote = os.pwrite(file, data, offset)
+            data, offset = data[wrote:], offset + wrote
+    except OSError as error:  # of a write() it names no file
+        raise OSError(error.errno, error.strerror, path) from None

@@ -25,9 +25,9 @@ def build_tables(
     """Writes a store; options: those of Building. Returns what the user should know of it."""
     bound, beside = as_memory(memory), os.path.dirname(os.path.abspath(path))
     _core.check_target(os.fsencode(path))
-    os.makedirs(beside, exist_ok=True)
     building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
     if bound is not None:
+        os.makedirs(beside, exist_ok=True)
         require_fit(make_plan(description, beside, bound, dtype), beside)
     notes = building.save(path, scale=scale, out_edges=as_flag(out_edges, "out_edges"), progress=progress)
     for note in notes:

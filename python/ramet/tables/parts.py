@@ -79,7 +79,10 @@ def read_text(path: str) -> dict:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise _core.CorruptStoreError(f"{place} is not the text of a folder of parts: {error!r}") from None
     if version != VERSION:
-        raise _core.CorruptStoreError(f"{place} is of version {version!r}; version {VERSION} is read")
+        raise _core.CorruptStoreError(
+            f"{place} has format version {version!r}, but ramet {_core.__version__} reads version {VERSION}: install a "
+            "newer ramet, or save again with this one"
+        )
     return text
 
 

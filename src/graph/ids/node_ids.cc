@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/utf8.h"
+#include "graph/faults.h"
 #include "graph/ids/id_views.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
@@ -76,14 +77,55 @@ void find_some(const Ids& ids,
   throw_corrupt(place, "the id of node ", node, " is not UTF-8");
 }
 
-void check_text(const IntegerIds&, int64_t, int64_t, const std::string&) {}
+void check_text(const IntegerIds&, int64_t, int64_t, const std::string&, ArrayFaults&) {}
 
-void check_text(const TextIds& ids, int64_t begin, int64_t end, const std::string& place) {
+void check_text(
+    const TextIds& ids, int64_t begin, int64_t end, const std::string& place, ArrayFaults& found) {
   const auto first = static_cast<size_t>(begin), last = static_cast<size_t>(end) - 1;
-  const std::string_view until = ids[last];
-  read_ahead(ids[first].data(), until.data() + until.size() - ids[first].data());
-  for (size_t i = first; i <= last; ++i)
-    if (!is_utf8(ids[i])) throw_not_utf8(place, i);
+  try {
+    const std::string_view until = ids[last];
+    read_ahead(ids[first].data(), until.data() + until.size() - ids[first].data());
+  } catch (const Error&) {  // found below
+  }
+  for (size_t i = first; i <= last; ++i) {
+    try {
+      if (!is_utf8(ids[i])) throw_not_utf8(place, i);
+    } catch (const Error& error) {
+      found.add(error.what());
+    }
+  }
+}
+
+// True, too, where check_text() has found that one of them is none.
+template <typename Ids>
+bool ascend(const Ids& ids, size_t before, size_t node) {
+  try {
+    return ids[before] < ids[node];
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+template <typename Position>
+void check_order(const auto& ids,
+                 std::span<const Position> order,
+                 int64_t begin,
+                 int64_t end,
+                 const std::string& place,
+                 ArrayFaults& found) {
+  const auto is_node = [&](Position node) {
+    return node >= 0 && static_cast<size_t>(node) < order.size();
+  };
+  for (int64_t i = begin; i < end; ++i) {
+    const Position node = order[static_cast<size_t>(i)];
+    const Position before = i == 0 ? Position{-1} : order[static_cast<size_t>(i) - 1];
+    if (!is_node(node))
+      found.add_entry(place, i, node, "is outside [0, ", order.size(), ")");
+    else if (is_node(before) &&
+             !ascend(ids, static_cast<size_t>(before), static_cast<size_t>(node)))
+      found.add_entry(place, i, node, "is a node whose id is not above that of node ", before,
+                      " before it");
+  }
 }
 
 }  // namespace
@@ -190,22 +232,15 @@ IdList NodeIds::of(std::span<const int64_t> positions, int threads) const {
 }
 
 // Ids that ascend are distinct, so the order names each node once.
-void NodeIds::validate(int threads) const {
+void NodeIds::check(Faults& faults) const {
   with_ids_in(ids_, [&](const auto& ids) {
     with_ids(order_, [&](auto order) {
-      parallel_for(order_.rows(), kReadGrain, threads, [&](int64_t begin, int64_t end) {
+      const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
         read_ahead(&order[static_cast<size_t>(begin)], (end - begin) * item_size(order_.dtype));
-        check_text(ids, begin, end, values_place_);
-        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-          const size_t node = node_at(order, i, order_place_);
-          if (i == 0) continue;
-          const size_t before = node_at(order, i - 1, order_place_);
-          if (!(ids[before] < ids[node]))
-            throw_corrupt_entry(order_place_, static_cast<int64_t>(i), order[i],
-                                "is a node whose id is not above that of node ", before,
-                                " before it");
-        }
-      });
+        check_text(ids, begin, end, values_place_, found);
+        check_order(ids, order, begin, end, order_place_, found);
+      };
+      faults.check(order_place_, order_.rows(), item_size(order_.dtype), check, kReadGrain);
     });
   });
 }

@@ -58,6 +58,11 @@ DAMAGE = {
     "split wide": (TRAIN, replaced(lambda a: a.reshape(5, -1)), ["one dimension of int32 or int64"]),
     "manifest count": ("ramet.txt", text("1000", "1001"), ["1000 rows, expected 1001"]),
     "manifest type": ("ramet.txt", text("node node", "node user"), ["node type 'node' is not declared in ramet.txt"]),
+    "newer format": (
+        "ramet.txt",
+        text("ramet-store 1", "ramet-store 2"),
+        ["format version '2', but ramet ", " reads version 1: install a newer ramet"],
+    ),
     "unknown file": ("extra.txt", lambda path: path.write_text(""), ["'extra.txt' is no part of a store"]),
     "edge folder name": ("edge/a__b", os.mkdir, ["a__b"]),
     "edge folder empty": ("edge/node__to__node", lambda path: [file.unlink() for file in path.iterdir()], ["is empty"]),

@@ -39,7 +39,7 @@ class File:
         return PACKED.get(os.path.splitext(self.name.lower())[1])
 
     def open(self):
-        """The file for reading at any place. RuntimeError where it is not what it was."""
+        """The file for reading at any place. ValueError where it is not what it was."""
         self.check()
         return self.system.open_input_file(self.path)
 
@@ -57,7 +57,7 @@ class File:
     def check(self) -> None:
         now = self.system.get_file_info([self.path])[0]
         if (now.type, now.size, now.mtime_ns) != (fs.FileType.File, self.size, self.mtime_ns):
-            raise RuntimeError(
+            raise ValueError(
                 f"{self.name} changed while it was read: it had {self.size} bytes and now has {now.size}, or was "
                 "written again; start again when it stays as it is"
             )

@@ -115,7 +115,7 @@ class Rows:
         """(number of the first row, these columns in this order) over all rows, in batches of about `max_bytes`.
 
         types: for columns that are not to be of type_of(). A value that its type cannot hold is a ValueError that names
-        file, row, column and value; so is a row of more than half of `max_bytes`. RuntimeError for a file that changed.
+        file, row, column and value; so are a row of more than half of `max_bytes` and a file that changed.
         """
         as_int(max_bytes, f"{self.what}: max_bytes", least=1)
         order = {column: i for i, column in enumerate(dict.fromkeys(columns))}
@@ -155,7 +155,7 @@ class Rows:
             self._starts.append(end)
         elif self._starts[number + 1] != end:
             start, was = self._starts[number : number + 2]
-            raise RuntimeError(
+            raise ValueError(
                 f"{self.what}: {self._parts[number].name} had {was - start} rows and now has {end - start}; it must "
                 "not change while it is read"
             )
