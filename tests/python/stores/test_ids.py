@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import resource
+import signal
 
 import numpy as np
 import pytest
@@ -43,6 +45,18 @@ def test_a_map_refuses_what_are_no_ids_of_its_kind():
     with pytest.raises(ValueError, match="cannot be added once"):
         ids.arrays()
         ids.add(np.arange(2))
+
+
+def test_a_full_disk_is_an_error(tmp_path):
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    ids = _core.IdMap("int64", bytes(tmp_path))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1][1]))
+        with pytest.raises(OSError, match=r"cannot reserve .* bytes of the hash table of ids: File too large"):
+            ids.add(np.arange(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before[1])
+        signal.signal(signal.SIGXFSZ, before[0])
 
 
 @pytest.fixture(scope="module")
