@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+import ramet
 from ramet.commands.main import main
-from ramet.inputs import toml
 
 
 @pytest.fixture
@@ -18,6 +18,7 @@ def shop(tmp_path, monkeypatch):
 
 
 NODES = ["--nodes", "user=shop/users.csv:user_id"]
+EDGES = ["--edges", "user buys item=shop/orders.csv:user_id->item_id"]
 
 
 def run(capsys, *argv):
@@ -29,12 +30,37 @@ def run(capsys, *argv):
     return status, *capsys.readouterr()
 
 
-def test_a_guess_is_a_file(shop, capsys):
+def test_tables_as_options(shop, capsys):
+    status, _, err = run(capsys, "build", "store", *NODES, *EDGES)
+    assert status == 2 and "u9" in err and "orders.csv, row 3" in err
+    assert not (shop / "store").exists()
+    drop = ["--missing", "drop", "--memory", "200M"]
+    status, out, err = run(capsys, "build", "store", *NODES, *EDGES, *drop)
+    assert (status, out) == (0, "store: 4 nodes, 3 edges\n"), err
+    assert err == "store: 1 rows of ('user', 'buys', 'item') are no edges: unknown nodes\n"
+    assert ramet.open("store").ids("user").find(["u3", "u7"]).tolist() == [1, 0]
+    assert run(capsys, "build", "quiet", *NODES, *EDGES, *drop, "--quiet") == (0, "", "")
+
+
+def test_a_guess_becomes_a_store(shop, capsys):
     status, text, err = run(capsys, "describe", "shop")
     assert (status, err) == (0, "")
     assert "# orders: no table has nodes 'item', so they are those that edges name." in text
     (shop / "ramet.toml").write_text(text)
-    assert [table.type for table in toml.read("ramet.toml").nodes] == ["user"]
+    status, out, err = run(capsys, "build", "store", "ramet.toml", "--missing", "add", "--order", "degree")
+    assert (status, out) == (0, "store: 5 nodes, 4 edges\n"), err
+    assert "store: 1 nodes of type 'user' were added, which only edges name\n" in err
+    graph = ramet.open("store")
+    assert graph.tables("user") == ["feat"]
+    assert graph.tables(("user", "orders", "item")) == ["weight"]
+    assert graph.ids("user").of([0]).tolist() == ["u3"]  # who buys most
+
+
+def test_a_plan_builds_nothing(shop, capsys):
+    status, out, err = run(capsys, "build", "store", *NODES, *EDGES, "--plan", "--memory", "1G")
+    assert status == 0, err
+    assert "edges user buys item" in out and "memory 1.0 GiB" in out
+    assert not (shop / "store").exists()
 
 
 def test_wrong_uses(shop, capsys):

@@ -8,6 +8,7 @@ import scipy.sparse
 import torch
 from torch_geometric.data import Data, HeteroData
 
+import ramet
 from ramet.inputs.objects import describe
 
 
@@ -43,6 +44,19 @@ def test_networkx():
     assert ends(edges) == [("u7", "007"), ("u7", "u7")]
     assert columns(edges)["weight"] == [0.5, 2.0]
     assert (edges.weight, edges.undirected, edges.features) == ("weight", True, {"source": "source"})
+
+
+def test_a_store_of_networkx(tmp_path):
+    names = ["c", "a", "b"]
+    graph = networkx.Graph()
+    graph.add_nodes_from((name, {"x": [i, 2.5]}) for i, name in enumerate(names))
+    graph.add_weighted_edges_from([("a", "b", 0.5), ("c", "c", 2.0)])
+    store = ramet.build(tmp_path / "store", graph)
+    ids = store.ids("node")
+    sources, destinations = ids.of(store.indices()), ids.of(np.repeat(np.arange(3), np.diff(store.indptr())))
+    weights = store.table("weight", store.edge_types[0]).numpy()
+    assert set(zip(sources, destinations, weights)) == {("a", "b", 0.5), ("b", "a", 0.5), ("c", "c", 2)}
+    assert store.table("x").numpy()[ids.find(names)].tolist() == [[0, 2.5], [1, 2.5], [2, 2.5]]
 
 
 @pytest.mark.parametrize("library", ["networkx", "igraph"])
