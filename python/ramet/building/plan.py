@@ -11,13 +11,15 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import as_int
 from ramet._support.memory import available_memory
+from ramet._support.sizes import size
 from ramet.building.columns import TypedRows, make_values, value_columns
 from ramet.building.keys import as_keys, kind_of
 from ramet.building.node_ids import NodeIds
@@ -33,10 +35,11 @@ KEY_BYTES = 72  # of an id in memory: its slot, its bytes with those of the orde
 
 @dataclass(frozen=True)
 class Step:
-    """One table. rows: exact where the files say it, else from a sample."""
+    """A node type or an edge type. width: bytes of a row of its tables together."""
 
-    what: str
+    type: Any  # its name, or its triple of names
     rows: int
+    width: int
     bytes: int  # that the table takes in the store
     temporary: int  # and beside it while it is built
     seconds: float
@@ -50,9 +53,10 @@ class Plan:
     memory: int
     disk: int
     seconds: float
-    steps: tuple[Step, ...] = field(repr=False)
-    free_disk: int = 0
-    free_memory: int = 0
+    nodes: tuple[Step, ...] = field(repr=False)
+    edges: tuple[Step, ...] = field(repr=False)
+    free_disk: int
+    free_memory: int
 
     @property
     def fits(self) -> bool:
@@ -60,11 +64,12 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [f"{'table':40} {'rows':>14} {'store':>10} {'temporary':>10} {'seconds':>8}"]
-        for step in self.steps:
-            sizes = f"{_bytes(step.bytes):>10} {_bytes(step.temporary):>10} {step.seconds:8.1f}"
-            lines.append(f"{step.what:40} {step.rows:14,} {sizes}")
-        lines.append(f"memory {_bytes(self.memory)} of {_bytes(self.free_memory)} that are free")
-        lines.append(f"disk {_bytes(self.disk)} of {_bytes(self.free_disk)}, seconds {self.seconds:.0f}")
+        for step in (*self.nodes, *self.edges):
+            what = step.type if isinstance(step.type, str) else " ".join(step.type)
+            sizes = f"{size(step.bytes):>10} {size(step.temporary):>10} {step.seconds:8.1f}"
+            lines.append(f"{what:40} {step.rows:14,} {sizes}")
+        lines.append(f"memory {size(self.memory)} of {size(self.free_memory)} that are free")
+        lines.append(f"disk {size(self.disk)} of {size(self.free_disk)}, seconds {self.seconds:.0f}")
         return "\n".join(lines if self.fits else [*lines, "this does not fit"])
 
 
@@ -72,8 +77,8 @@ def make_plan(description: Description, folder: str, memory: int | None, dtype="
     """folder: where the store and temporary files would be."""
     speeds = _Speeds(folder)
     nodes = [_node_step(table, dtype) for table in description.nodes]
-    edges = [_edge_step(table, dtype, speeds) for table in description.edges]
-    steps = (*nodes, *edges)
+    edges = [step for table in description.edges for step in _edge_steps(table, dtype, speeds)]
+    steps = [*nodes, *edges]
     store, temporary = sum(step.bytes for step in steps), sum(step.temporary for step in steps)
     slack = 1 << 20  # headers, and texts of the store
     if memory is None:
@@ -82,30 +87,29 @@ def make_plan(description: Description, folder: str, memory: int | None, dtype="
         needs, disk = memory, store + temporary + slack
     seconds = sum(step.seconds for step in steps) + store / speeds.write
     free = shutil.disk_usage(folder).free
-    return Plan(needs, disk, seconds, steps, free, available_memory())
+    return Plan(needs, disk, seconds, tuple(nodes), tuple(edges), free, available_memory())
 
 
 def require_fit(plan: Plan, folder: str) -> None:
     """MemoryError or OSError where a build cannot fit."""
     if plan.memory > plan.free_memory:
         raise MemoryError(
-            f"the build takes {_bytes(plan.memory)} of memory, and {_bytes(plan.free_memory)} are free; memory= bounds "
+            f"the build takes {size(plan.memory)} of memory, and {size(plan.free_memory)} are free; memory= bounds "
             "what it takes"
         )
     if plan.disk > plan.free_disk:
-        raise OSError(28, f"the build takes {_bytes(plan.disk)}, and {_bytes(plan.free_disk)} are free", folder)
+        raise OSError(28, f"the build takes {size(plan.disk)}, and {size(plan.free_disk)} are free", folder)
 
 
 def _node_step(table: NodeTable, dtype) -> Step:
-    what = f"nodes {table.type}"
     if table.rows is None:
-        return Step(what, as_int(table.num_nodes, "num_nodes", 0), 0, 0, 0)
+        return Step(table.type, as_int(table.num_nodes, "num_nodes", 0), 0, 0, 0, 0)
     sample = _Sample(table, f"NodeTable({table.type!r})", [as_columns(table.id)], dtype)
     ids = int(sample.count * (sample.key_bytes + KEY_BYTES)) if table.id is not None else 0
-    return Step(what, sample.count, sample.count * sample.width + ids, ids, sample.seconds)
+    return Step(table.type, sample.count, sample.width, sample.count * sample.width + ids, ids, sample.seconds)
 
 
-def _edge_step(table: EdgeTable, dtype, speeds: _Speeds) -> Step:
+def _edge_steps(table: EdgeTable, dtype, speeds: _Speeds) -> list[Step]:
     sample = _Sample(
         table, f"EdgeTable({table.type!r})", [as_columns(table.source), as_columns(table.destination)], dtype
     )
@@ -117,7 +121,10 @@ def _edge_step(table: EdgeTable, dtype, speeds: _Speeds) -> Step:
     temporary += int(2 * sample.count * (sample.key_bytes + KEY_BYTES))  # ids of nodes that no table has
     sorts = directions + (table.duplicates != "keep")
     seconds = sample.seconds + sorts * sample.count / speeds.sort
-    return Step(f"edges {' '.join(table.type)}", sample.count, own, temporary, seconds)
+    if table.reverse_type is None:
+        return [Step(table.type, count, sample.width, own, temporary, seconds)]
+    forward = Step(table.type, sample.count, sample.width, own // 2, temporary, seconds)
+    return [forward, replace(forward, type=table.reverse_type, temporary=0, seconds=0)]
 
 
 class _Sample:
@@ -177,11 +184,3 @@ class _Speeds:
             file.flush()
             os.fsync(file.fileno())
             self.write = len(block) / (time.perf_counter() - began)
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
+from ramet._support.sizes import size
 from ramet.commands.exits import EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
-from ramet.stores.info import size
 from ramet.train.config import DTYPES, MEASURES, METRICS, MODELS, PLACES, Config
 from ramet.train.folder import PLOT
 

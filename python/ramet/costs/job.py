@@ -10,11 +10,13 @@ from ramet import _core
 from ramet._support import torch_devices
 from ramet._support.arguments import as_int
 from ramet._support.memory import available_memory
+from ramet.building.plan import Plan
 from ramet.costs import words
 from ramet.costs.caches import CacheCount, Caches, count_hits
 from ramet.costs.memory import FLOAT_BYTES, memory_per_machine
 from ramet.costs.ranks import RankCount, count_ranks
 from ramet.costs.sample import batches_of, make_loader
+from ramet.costs.stand_in import of_store, stand_in
 from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_graph
@@ -65,7 +67,7 @@ class Estimate:
 
 
 def estimate(
-    graph: Graph,
+    graph: Graph | Plan,
     num_neighbors,
     input_nodes=None,
     batch_size: int = 1024,
@@ -82,6 +84,8 @@ def estimate(
 ) -> Estimate:
     """Makes a few batches of a loader, as a rank would, and says what an epoch of them takes: docs/estimate.md.
 
+    graph: or the Plan of a store that is not built yet. The batches are then those of a small random graph with its
+        types, mean degrees and rows, and seconds are those of as many more batches.
     num_neighbors, input_nodes, batch_size, loader: as a NeighborLoader's; but batches are shuffled, and None as
         input_nodes is the split "train" where there is one, else all nodes with in-edges.
     ranks: processes of the machine, of which each makes its slice of a batch. With several, `work` counts what they
@@ -94,6 +98,11 @@ def estimate(
     hidden: width of the model's hidden layers, float32.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
     """
+    if isinstance(graph, Plan):
+        small, scale = stand_in(graph)
+        options = {"ranks": ranks, "ownership": ownership, "at": at, "caches": caches, "batches": batches}
+        options |= {"row_bytes": row_bytes, "hidden": hidden, "progress": progress}
+        return of_store(estimate(small, num_neighbors, input_nodes, batch_size, **options, **loader), graph, scale)
     graph, ranks = as_graph(graph), as_int(ranks, "ranks", 1, _core.MAX_PARTS)
     batches = None if batches is None else as_int(batches, "batches", 1)
     batch_size, hidden = as_int(batch_size, "batch_size", 1), as_int(hidden, "hidden", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ramet.stores.info import size
+from ramet._support.sizes import size
 
 if TYPE_CHECKING:
     from ramet.costs.caches import CacheCount, CacheSize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ramet.stores.info import size
+from ramet._support.sizes import size
 
 HIDDEN = 0.05  # a loop that waits for a smaller part of its time is bound by its own work
 

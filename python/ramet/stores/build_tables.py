@@ -28,7 +28,9 @@ def build_tables(
     building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
     if bound is not None:
         os.makedirs(beside, exist_ok=True)
-        require_fit(make_plan(description, beside, bound, dtype), beside)
+        expected = make_plan(description, beside, bound, dtype)
+        log.info("%s: the plan\n%s", path, expected)
+        require_fit(expected, beside)
     notes = building.save(path, scale=scale, out_edges=as_flag(out_edges, "out_edges"), progress=progress)
     for note in notes:
         log.info("%s: %s", path, note)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ramet import _core
+from ramet._support.sizes import size
 from ramet.dtypes import dtype_name, scaled_by
 from ramet.storage.checksums import FILE as CHECKSUMS
 from ramet.storage.checksums import store_files
@@ -75,15 +76,6 @@ def as_text(info: dict) -> str:
         lines.append(f"more than memory holds: {size(info['pages']['by_row'])} are read page by page, of {names}")
     lines.append(f"vector instructions: {info['instructions']}")
     return "\n".join(lines)
-
-
-def size(count: float) -> str:
-    """A number of bytes for people: 1.5 GB (powers of 1000, as disks are sold)."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
 
 
 def degrees(indptr: np.ndarray) -> dict:

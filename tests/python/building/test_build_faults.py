@@ -8,7 +8,6 @@ import signal
 import threading
 
 import killed_builds
-import numpy as np
 import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
