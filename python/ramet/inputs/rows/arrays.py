@@ -38,6 +38,8 @@ def as_column(value, what: str):
     """An array of Arrow over the memory of `value`. A matrix has a list of fixed size in each row."""
     if isinstance(value, (pa.Array, pa.ChunkedArray)):
         return value
+    if hasattr(value, "__arrow_c_stream__"):  # a column of a frame
+        return pa.chunked_array(value)
     if isinstance(value, (list, tuple)):
         return from_objects(value, object_type(value, what), lambda row: f"{what}, row {row}")
     if hasattr(value, "detach"):  # a tensor

@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyarrow import types
 
 from ramet._support.arguments import shortened
-from ramet.inputs.rows.types import plain_type
 
 REFUSALS = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
 
@@ -17,14 +16,15 @@ def convert(column: pa.Array, kind: pa.DataType, where: Callable[[int], str]) ->
     """`column` as `kind`, without a copy where it is that already. Text is UTF-8. ValueError for a value that `kind`
     cannot hold; `where(row)` begins its message."""
     if types.is_dictionary(column.type):
-        values = convert(column.dictionary, plain_type(column.type), lambda _: f"{where(0)}, or one that follows")
-        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
-    elif types.is_string(column.type) or types.is_large_string(column.type):
+        column = column.dictionary_decode()
+    if types.is_string(column.type) or types.is_large_string(column.type):
         column = column.cast(pa.large_binary())  # whose cast to text looks at it
         if kind != pa.large_string():
             column = convert(column, pa.large_string(), where)
     if column.type == kind:
         return column
+    if types.is_null(kind) and column.null_count == len(column):
+        return pa.nulls(len(column))
     try:
         return column.cast(kind)
     except REFUSALS:

@@ -81,7 +81,7 @@ def find_files(path, forms, what: str) -> list[File]:
     is_url = "://" in name
     with naming(f"{what}: {name}"):
         system, inner = fs.FileSystem.from_uri(name) if is_url else (fs.LocalFileSystem(), name)
-    info = system.get_file_info([inner])[0]
+        info = system.get_file_info([inner])[0]
     if info.type == fs.FileType.File:
         return [File(system, inner, name, info.size, info.mtime_ns)]
     if info.type == fs.FileType.Directory:
@@ -103,15 +103,17 @@ def natural_order(name: str):
 
 
 def _of_folder(system, inner: str, name: str, forms, what: str) -> list:
-    """The files of a folder but for those that Spark and others hide, such as _SUCCESS."""
-    inside = [i for i in system.get_file_info(fs.FileSelector(inner)) if i.base_name[:1] not in ("_", ".")]
-    for info in inside:
-        if info.type != fs.FileType.File or File(system, info.path, info.base_name, 0, 0).form not in forms:
+    """The files of a folder, but for what is hidden and for marks such as _SUCCESS of Spark."""
+    found = []
+    for info in system.get_file_info(fs.FileSelector(inner)):
+        if info.type == fs.FileType.File and File(system, info.path, info.base_name, 0, 0).form in forms:
+            found.append(info)
+        elif info.base_name[:1] not in ("_", "."):
             raise ValueError(
                 f"{what}: the folder {name} has {info.base_name}, which is no file of rows; a glob such as "
                 f"{name.rstrip('/')}/*.parquet says which files are meant"
             )
-    return inside
+    return found
 
 
 def _of_glob(system, pattern: str) -> list:

@@ -15,6 +15,7 @@ from ramet.inputs.rows.text import TextPart
 from ramet.inputs.rows.types import common_type, is_list, plain_type
 
 Column = str | int
+MOST_BYTES = 1 << 30  # of a batch: text with 32-bit offsets stands behind some readers
 
 
 class Part(Protocol):
@@ -137,7 +138,7 @@ class Rows:
 
     def _pieces(self, part: Part, columns: Sequence[Column], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
         row, places = 0, [self._place(part, column) for column in columns]
-        aim = max(1, max_bytes // 2)  # of a batch, which is in use while the next one is made
+        aim = max(1, min(max_bytes // 2, MOST_BYTES))  # of a batch, which is in use while the next one is made
         with naming(f"{self.what}: {part.name}"):
             for block in part.blocks(places, aim, kinds):
                 try:

@@ -18,7 +18,7 @@ from ramet.inputs.rows.files import File
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 READ_AHEAD = 34  # blocks that pyarrow's reader holds at most
 BLOCK_BYTES = (1 << 12, 1 << 23)
-READER_LIMIT = 1 << 30  # of a block
+READER_LIMIT = 1 << 30  # of a block, whose size has 32 bits
 
 
 class TextPart:
