@@ -66,6 +66,7 @@ QUICK = (
     "cooperative_training",
     "embeddings",
     "whole_tables",
+    "build",
 )
 ON_GPU = tuple(gpu_check.BENCHMARKS)
 LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes

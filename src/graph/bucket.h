@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "edge_list.h"
+#include "edge_arrays.h"
 
 namespace ramet {
 

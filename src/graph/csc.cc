@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "bucket.h"
 #include "check_edges.h"
-#include "edge_list.h"
+#include "edge_arrays.h"
 #include "radix_partition.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
@@ -108,7 +108,7 @@ void drop_identity_ids(Csc& csc) {
 using OnCopied = std::function<void()>;
 
 template <typename Record, typename T>
-Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes, const OnCopied& on_copied) {
+Csc sort_edges(const EdgeArrays<T>& edges, const Sizes& sizes, const OnCopied& on_copied) {
   Array indptr = allocate(DType::kInt64, sizes.num_dst + 1);
   const Buckets buckets(sizes.num_dst, edges.size());
   RadixPartitioner partitioner(edges, buckets, sizes.threads);
@@ -126,7 +126,7 @@ Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes, const OnCopied& on_
 }
 
 template <typename Index, typename T>
-Csc choose_ids(const EdgeList<T>& edges,
+Csc choose_ids(const EdgeArrays<T>& edges,
                const Sizes& sizes,
                bool edge_ids,
                const OnCopied& on_copied) {
@@ -137,7 +137,7 @@ Csc choose_ids(const EdgeList<T>& edges,
 }
 
 template <typename T>
-Csc choose_widths(const EdgeList<T>& edges,
+Csc choose_widths(const EdgeArrays<T>& edges,
                   const Sizes& sizes,
                   bool edge_ids,
                   const OnCopied& on_copied) {
@@ -156,7 +156,7 @@ Csc check_and_build(const Array& src,
   require_sizes(num_src, num_dst, options.undirected, options.threads);
   return with_ids(src, [&](auto sources) {
     using T = typename decltype(sources)::value_type;
-    const EdgeList<T> edges{sources, dst.as<T>(), options.undirected};
+    const EdgeArrays<T> edges{sources, dst.as<T>(), options.undirected};
     const int threads = options.threads > 0 ? options.threads : hardware_threads();
     return choose_widths(edges, {num_src, num_dst, threads}, options.edge_ids, on_copied);
   });

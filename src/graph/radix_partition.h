@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "edge_list.h"
+#include "edge_arrays.h"
 #include "ramet/buffer_pool.h"
 #include "write_combiner.h"
 
@@ -68,7 +68,7 @@ struct RadixPartition {
   }
 };
 
-// Edges: an EdgeList, or what is like one.
+// Edges: an EdgeArrays, or what is like one.
 template <typename Edges>
 class RadixPartitioner {
  public:

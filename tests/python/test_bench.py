@@ -41,6 +41,7 @@ def small_mode(request, tmp_path_factory):
         "option_costs",
         "labor_training",
         "aggregate",
+        "build",
         "train_step --case 'small batches'",
         "micro --family random",
     ],

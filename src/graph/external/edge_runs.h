@@ -8,7 +8,7 @@
 #include <string>
 
 #include "background.h"
-#include "graph/edge_list.h"
+#include "graph/edge_arrays.h"
 #include "graph/radix_partition.h"
 #include "memory_plan.h"
 #include "run_file.h"
@@ -80,7 +80,7 @@ class EdgeRuns {
 
   void write_run() {
     const auto count = static_cast<size_t>(waiting_);
-    const EdgeList<T> edges{{sources(), count}, {destinations(), count}, size_.undirected};
+    const EdgeArrays<T> edges{{sources(), count}, {destinations(), count}, size_.undirected};
     RadixPartitioner partitioner(edges, buckets_, threads_);
     static_cast<void>(partitioner.count(size_.num_src, size_.num_dst));  // they are in range
     background_.wait();  // the run before is in the memory that this one gets

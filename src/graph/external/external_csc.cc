@@ -4,7 +4,7 @@
 #include "csc_files.h"
 #include "edge_runs.h"
 #include "graph/check_edges.h"
-#include "graph/edge_list.h"
+#include "graph/edge_arrays.h"
 #include "memory_plan.h"
 #include "ramet/error.h"
 #include "row_sort.h"

@@ -16,7 +16,7 @@
 #include "background.h"
 #include "base/parallel.h"
 #include "graph/check_edges.h"
-#include "graph/edge_list.h"
+#include "graph/edge_arrays.h"
 #include "graph/radix_partition.h"
 #include "memory_plan.h"
 #include "ramet/error.h"
@@ -155,7 +155,7 @@ class RowRuns {
   void write_run(int64_t first_row, int64_t last_row, int64_t count) {
     read_ahead(gather_.row(first_row), (last_row + 1 - first_row) * gather_.row_bytes);
     const auto n = static_cast<size_t>(count);
-    const EdgeList<int64_t> ways{{from(), n}, {to(), n}, false};
+    const EdgeArrays<int64_t> ways{{from(), n}, {to(), n}, false};
     RadixPartitioner partitioner(ways, buckets_, plan_.threads);
     static_cast<void>(partitioner.count(std::numeric_limits<int64_t>::max(), gather_.num_ids));
     const auto run = partitioner.template scatter<Way>(arena_.at(2 * kWord * capacity_));

@@ -23,7 +23,7 @@
 #include "csc_files.h"
 #include "edge_runs.h"
 #include "graph/bucket.h"
-#include "graph/edge_list.h"
+#include "graph/edge_arrays.h"
 #include "graph/radix_partition.h"
 #include "memory_plan.h"
 #include "run_file.h"

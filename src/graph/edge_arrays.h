@@ -41,7 +41,7 @@ void check_range(std::span<const T> ids, int64_t bound, const char* what, int64_
 }
 
 template <typename T>
-struct EdgeList {
+struct EdgeArrays {
   std::span<const T> src, dst;
   bool undirected;
 
