@@ -24,7 +24,9 @@ TABLE = pa.table(
         "name": pa.array(["a", None, "naïve"]),
         "kind": pa.array(["x", "y", "x"]).dictionary_encode(),
         "large": pa.array([2**63 + 5, 0, None], pa.uint64()),
-        "matrix": pa.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], pa.list_(pa.float32())),
+        "bytes": pa.array([b"0123456789abcdef"] * 3, pa.binary(16)),
+        "nulls": pa.nulls(3),
+        "matrix": pa.array([None, [3.0, 4.0], [5.0, 6.0]], pa.list_(pa.float32())),
         "not asked for": pa.array([{"a": 1}] * 3),
     }
 )
@@ -33,6 +35,8 @@ TYPES = {
     "name": pa.large_string(),
     "kind": pa.large_string(),
     "large": pa.uint64(),
+    "bytes": pa.large_binary(),
+    "nulls": pa.null(),
     "matrix": pa.list_(pa.float32(), 2),
 }
 
@@ -91,7 +95,7 @@ def test_typed_tables_come_out_equal(form, tmp_path):
     rows = open_rows(form(tmp_path), what="W")
     assert rows.names == tuple(TABLE.schema.names) and not rows.is_text("id")
     assert {column: rows.type_of(column) for column in TYPES} == TYPES
-    for max_bytes in (1 << 20, 200):  # 200: a row at a time
+    for max_bytes in (1 << 20, 300):  # 300: a row at a time
         assert read(rows, *reversed(TYPES), max_bytes=max_bytes) == TABLE.select(TYPES).to_pydict()
     assert read(rows, "kind", "id", types={"id": pa.large_string()})["id"] == [str(BIG), None, "3"]
 
@@ -185,8 +189,9 @@ def test_pandas_frames():
 
 def test_dicts_of_arrays_are_not_copied():
     ids, matrix = np.arange(3), torch.arange(6.0).reshape(3, 2).requires_grad_()
-    rows = open_rows({"ids": ids, "matrix": matrix, "list": [BIG, None, 1], 0: pa.array(["a", "b", None])}, what="W")
-    assert read(rows, "ids", "list", 0) == {"ids": [0, 1, 2], "list": [BIG, None, 1], 0: ["a", "b", None]}
+    others = {"list": [BIG, None, 1], 0: pa.array(["a", "b", None]), "series": pd.Series([BIG, None, 1], dtype="Int64")}
+    rows = open_rows({"ids": ids, "matrix": matrix, **others}, what="W")
+    assert read(rows, "list", 0, "series") == {"list": [BIG, None, 1], 0: ["a", "b", None], "series": [BIG, None, 1]}
     ((_, batch),) = rows.batches(["ids", "matrix"], 1 << 20)
     assert batch["ids"].buffers()[1].address == ids.ctypes.data
     assert batch["matrix"].flatten().buffers()[1].address == matrix.data_ptr()

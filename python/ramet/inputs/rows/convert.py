@@ -23,14 +23,13 @@ def convert(column: pa.Array, kind: pa.DataType, where: Callable[[int], str]) ->
             column = convert(column, pa.large_string(), where)
     if column.type == kind:
         return column
-    if types.is_null(kind) and column.null_count == len(column):
-        return pa.nulls(len(column))
+    if column.null_count == len(column):  # lists without a value crash pyarrow's cast
+        return pa.nulls(len(column), kind)
     try:
         return column.cast(kind)
     except REFUSALS:
         row = _first_refused(column, kind)
-        expected = "text in UTF-8" if kind == pa.large_string() else kind
-        raise ValueError(f"{where(row)}: {shortened(column[row].as_py())} is no {expected}") from None
+        raise ValueError(f"{where(row)}: {shortened(column[row].as_py())} is no {_named(kind)}") from None
 
 
 def _first_refused(column: pa.Array, kind: pa.DataType) -> int:
@@ -44,3 +43,9 @@ def _first_refused(column: pa.Array, kind: pa.DataType) -> int:
         except REFUSALS:
             rows = half
     return start
+
+
+def _named(kind: pa.DataType) -> str:
+    if types.is_fixed_size_list(kind):
+        return f"list of {kind.list_size} values of {kind.value_type}, as the first is"
+    return "text in UTF-8" if kind == pa.large_string() else str(kind)

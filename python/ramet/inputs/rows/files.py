@@ -68,9 +68,9 @@ def naming(place: str) -> Iterator[None]:
     """Readers know no name of a file: their errors begin with `place`."""
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
         raise ValueError(f"{place}: {error}") from error
-    except OSError as error:
+    except (OSError, MemoryError) as error:
         raise type(error)(f"{place}: {error}") from error
 
 

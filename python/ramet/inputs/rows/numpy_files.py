@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from tokenize import TokenError
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +71,7 @@ def read_header(source, name: str) -> Stored:
     try:
         read = HEADERS[npy.read_magic(source)]
         shape, by_columns, dtype = read(source)
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TokenError) as error:
         raise ValueError(f"{name} is damaged, or no array of numpy: {error}") from None
     if dtype.hasobject or dtype.names or dtype.kind not in "biufUSM" or dtype.itemsize == 0:
         raise ValueError(f"{name} has dtype {dtype}; columns are of numbers, text or times")
@@ -118,7 +119,7 @@ class NpzPart:
         try:
             with self._file.open() as source, zipfile.ZipFile(source) as members:
                 yield members
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
             raise ValueError(f"{self._what}: {self.name} is damaged: {error}") from error
 
     def _header(self, members: zipfile.ZipFile, member: str) -> Stored:

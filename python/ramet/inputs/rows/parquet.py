@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import types
 
 from ramet.inputs.rows.files import File
-from ramet.inputs.rows.types import is_list, plain_type
 
 MOST_ROWS = 1 << 16  # of a batch: larger ones are not faster
 READER_SHARE = 4  # the reader takes so many times the bytes of a batch
-INDEX_BYTES = 4  # of a row in a column of dictionary indices
+LIST_BYTES = 1 << 12  # of a list whose length is not known yet
 
 
 class ParquetPart:
@@ -29,58 +29,45 @@ class ParquetPart:
     def kind(self, place: int) -> pa.DataType:
         return self._schema.field(place).type
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
         names = [self.names[place] for place in places]
-        buffer_size = max(4096, min(1 << 20, max_bytes // (2 * len(places))))
+        texts = [self.names[place] for place in places if _is_text(self.kind(place))]
+        fixed_bytes = sum(_fixed_bytes(kind) for kind in kinds)
+        options = {"buffer_size": max(4096, min(1 << 20, max_bytes // (2 * len(places)))), "pre_buffer": False}
         with self._file.open() as source:
-            opened = pq.ParquetFile(source, buffer_size=buffer_size, pre_buffer=False)
-            metadata = opened.metadata
-            as_dictionaries: list = []
-            leaves = self._leaves(metadata)
-            for number in range(metadata.num_row_groups):
-                group = metadata.row_group(number)
-                columns = [(self.kind(place), group.column(leaves[place])) for place in places]
-                repeated = [name for name, (kind, chunk) in zip(names, columns) if _is_repeated(kind, chunk)]
-                row_bytes = sum(_row_bytes(kind, chunk, group.num_rows) for kind, chunk in columns)
-                if repeated != as_dictionaries:
-                    as_dictionaries = repeated
-                    opened = pq.ParquetFile(
-                        source, metadata=metadata, read_dictionary=repeated, buffer_size=buffer_size, pre_buffer=False
-                    )
-                size = int(max(1, min(MOST_ROWS, max_bytes // max(READER_SHARE * row_bytes, 1))))
-                for batch in opened.iter_batches(size, row_groups=[number], columns=names):
+            plain = pq.ParquetFile(source, **options)
+            by_dictionary = pq.ParquetFile(source, metadata=plain.metadata, read_dictionary=texts, **options)
+            for number in range(plain.metadata.num_row_groups):
+                group = plain.metadata.row_group(number)
+                row_bytes = fixed_bytes + (group.total_byte_size / max(group.num_rows, 1) if texts else 0)
+                rows = int(max(1, min(MOST_ROWS, max_bytes // max(READER_SHARE * row_bytes, 1))))
+                is_repeated = texts and _longest(by_dictionary, number, texts) * rows > max_bytes
+                reader = by_dictionary if is_repeated else plain
+                for batch in reader.iter_batches(rows, row_groups=[number], columns=names):
                     yield batch.select(names)
         self._file.check()
 
-    def _leaves(self, metadata) -> list[int] | range:
-        """The first leaf of each column: structs and lists may have several."""
-        if metadata.num_columns == len(self.names):
-            return range(len(self.names))
-        leaves, seen = [], 0
-        for field in self._schema:
-            leaves.append(seen)
-            seen += _count_leaves(field.type)
-        return leaves
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind) or types.is_large_binary(kind)
 
 
-def _count_leaves(kind: pa.DataType) -> int:
-    return sum(_count_leaves(kind.field(i).type) for i in range(kind.num_fields)) if kind.num_fields else 1
-
-
-def _is_repeated(kind: pa.DataType, chunk) -> bool:
-    """Whether a chunk of text is mostly a dictionary with indices to it. Its values may be large and its rows many, so
-    it is read as a dictionary and decoded piece by piece; text without repeats would be slower so."""
-    if plain_type(kind) not in (pa.large_string(), pa.large_binary()) or not chunk.has_dictionary_page:
-        return False
-    dictionary = chunk.data_page_offset - (chunk.dictionary_page_offset or chunk.data_page_offset)
-    indices_alone = chunk.total_uncompressed_size < INDEX_BYTES * chunk.num_values
-    return indices_alone or 2 * dictionary >= chunk.total_compressed_size
-
-
-def _row_bytes(kind: pa.DataType, chunk, rows: int) -> float:
-    """About what a row of a chunk takes in memory."""
-    if is_list(kind) or types.is_fixed_size_list(kind):
-        return _row_bytes(kind.value_type, chunk, chunk.num_values) * chunk.num_values / max(rows, 1)
-    if types.is_primitive(kind):
+def _fixed_bytes(kind: pa.DataType) -> float:
+    """What a value takes in memory; 0 for text."""
+    if types.is_fixed_size_list(kind):
+        return kind.list_size * _fixed_bytes(kind.value_type)
+    if types.is_nested(kind):
+        return LIST_BYTES
+    try:
         return kind.bit_width / 8
-    return INDEX_BYTES + chunk.total_uncompressed_size / max(rows, 1)
+    except ValueError:
+        return 0
+
+
+def _longest(by_dictionary: pq.ParquetFile, group: int, texts: list[str]) -> int:
+    """The bytes of the longest text in the dictionaries of a row group, which come with its first row. Such a text may
+    stand in any number of rows, which then must be decoded piece by piece. Without dictionaries text is read faster."""
+    first = next(by_dictionary.iter_batches(1, row_groups=[group], columns=texts), None)
+    dictionaries = [] if first is None else [column.dictionary for column in first.columns]
+    return max((pc.max(pc.binary_length(dictionary)).as_py() or 0 for dictionary in dictionaries), default=0)

@@ -72,16 +72,18 @@ class TextPart:
             )
 
     def _read_names(self) -> list[str]:
-        """The names of the columns from the first lines, those of pyarrow without a header; none of an empty file."""
-        with Lines(self._file, BLOCK_BYTES[0], READER_LIMIT, self._what) as first:
-            lines = first.read()
-        if not lines:
+        """The names of the columns from the first line, those of pyarrow without a header; none of an empty file."""
+        with Lines(self._file, BLOCK_BYTES[0], READER_LIMIT, self._what) as lines:
+            block = lines.read()
+        if not block.strip():
             if self._header:
                 raise ValueError(f"{self._what}: {self.name} is empty: it has no names of columns")
             return []
-        parse = self._parse_options(invalid_row_handler=lambda row: "skip")  # the last line may be cut
+        ends = (end.end() for end in re.finditer(rb"\r|\n", block))
+        end = next((end for end in ends if block[:end].strip() and block.count(b'"', 0, end) % 2 == 0), None)
         try:
-            with csv.open_csv(pa.BufferReader(lines), self._read_options(False), parse) as reader:
+            first = pa.BufferReader(block[:end])
+            with csv.open_csv(first, self._read_options(False), self._parse_options()) as reader:
                 return reader.schema.names
         except UnicodeDecodeError as error:
             raise ValueError(f"{self._what}: {self.name}: names of its columns are no UTF-8 text: {error}") from None
@@ -91,12 +93,11 @@ class TextPart:
             use_threads=use_threads, block_size=READER_LIMIT, autogenerate_column_names=not self._header
         )
 
-    def _parse_options(self, **others) -> csv.ParseOptions:
+    def _parse_options(self) -> csv.ParseOptions:
         return csv.ParseOptions(
             delimiter=DELIMITERS["." + self._file.form.split(".")[1]],
             newlines_in_values=True,
             ignore_empty_lines=len(getattr(self, "names", ())) != 1,
-            **others,
         )
 
     def _explain(self, error: Exception, again: Iterator[pa.RecordBatch]) -> None:
