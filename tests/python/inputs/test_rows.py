@@ -190,8 +190,10 @@ def test_pandas_frames():
 def test_dicts_of_arrays_are_not_copied():
     ids, matrix = np.arange(3), torch.arange(6.0).reshape(3, 2).requires_grad_()
     others = {"list": [BIG, None, 1], 0: pa.array(["a", "b", None]), "series": pd.Series([BIG, None, 1], dtype="Int64")}
-    rows = open_rows({"ids": ids, "matrix": matrix, **others}, what="W")
+    views = pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["x", "y"]).cast(pa.string_view()))  # of polars
+    rows = open_rows({"ids": ids, "matrix": matrix, "views": views, **others}, what="W")
     assert read(rows, "list", 0, "series") == {"list": [BIG, None, 1], 0: ["a", "b", None], "series": [BIG, None, 1]}
+    assert read(rows, "views")["views"] == ["x", "y", "x"]
     ((_, batch),) = rows.batches(["ids", "matrix"], 1 << 20)
     assert batch["ids"].buffers()[1].address == ids.ctypes.data
     assert batch["matrix"].flatten().buffers()[1].address == matrix.data_ptr()

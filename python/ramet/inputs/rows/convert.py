@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from ramet._support.arguments import shortened
+from ramet.inputs.rows.types import is_view, plain_type
 
 REFUSALS = (pa.ArrowInvalid, pa.ArrowNotImplementedError)
 
@@ -16,7 +17,8 @@ def convert(column: pa.Array, kind: pa.DataType, where: Callable[[int], str]) ->
     """`column` as `kind`, without a copy where it is that already. Text is UTF-8. ValueError for a value that `kind`
     cannot hold; `where(row)` begins its message."""
     if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = column.dictionary
+        column = (values.cast(plain_type(values.type)) if is_view(values.type) else values).take(column.indices)
     if types.is_string(column.type) or types.is_large_string(column.type):
         column = column.cast(pa.large_binary())  # whose cast to text looks at it
         if kind != pa.large_string():

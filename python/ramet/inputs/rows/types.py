@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
+VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}  # by name: older pyarrow has no such types
+
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type in which a column comes out: text with 64-bit offsets, values instead of dictionaries. Lists stay:
@@ -14,9 +16,11 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
-    if types.is_string(kind) or _is_view(kind, "is_string_view"):
+    if is_view(kind):
+        return VIEWS[str(kind)]
+    if types.is_string(kind):
         return pa.large_string()
-    if types.is_binary(kind) or types.is_fixed_size_binary(kind) or _is_view(kind, "is_binary_view"):
+    if types.is_binary(kind) or types.is_fixed_size_binary(kind):
         return pa.large_binary()
     if types.is_fixed_size_list(kind):
         return pa.list_(plain_type(kind.value_type), kind.list_size)
@@ -56,6 +60,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return types.is_integer(kind) or types.is_floating(kind)
 
 
-def _is_view(kind: pa.DataType, name: str) -> bool:
-    """Older pyarrow has no types of views."""
-    return hasattr(types, name) and getattr(types, name)(kind)
+def is_view(kind: pa.DataType) -> bool:
+    """Whether texts or bytes lie anywhere in memory, as those of polars do."""
+    return str(kind) in VIEWS
