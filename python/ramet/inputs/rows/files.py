@@ -82,16 +82,14 @@ def find_files(path, forms, what: str) -> list[File]:
     with naming(f"{what}: {name}"):
         system, inner = fs.FileSystem.from_uri(name) if is_url else (fs.LocalFileSystem(), name)
         info = system.get_file_info([inner])[0]
-    if info.type == fs.FileType.File:
-        return [File(system, inner, name, info.size, info.mtime_ns)]
-    if info.type == fs.FileType.Directory:
-        found = _of_folder(system, inner, name, forms, what)
-    elif WILD.search(inner):
-        found = _of_glob(system, inner)
-    else:
-        raise FileNotFoundError(f"{what}: there is no file or folder {name}")
+        if info.type == fs.FileType.File:
+            return [File(system, inner, name, info.size, info.mtime_ns)]
+        if info.type == fs.FileType.Directory:
+            found = _of_folder(system, inner, name, forms, what)
+        else:
+            found = _of_glob(system, inner) if WILD.search(inner) else []
     if not found:
-        raise FileNotFoundError(f"{what}: there is no file of rows in {name}")
+        raise FileNotFoundError(f"{what}: there is no file of rows at {name}")
     found.sort(key=lambda info: natural_order(info.path))
     scheme = name.partition("://")[0] + "://" if is_url else ""
     return [File(system, i.path, scheme + i.path.removeprefix("./"), i.size, i.mtime_ns) for i in found]

@@ -11,6 +11,8 @@ from pyarrow import types
 
 from ramet.inputs.rows.types import is_list
 
+MOST_ROWS = 1 << 18  # of a piece: their sizes are summed
+
 
 class RowTooLarge(ValueError):
     """A row that needs more than a piece may have. `row` is its number in the block."""
@@ -23,18 +25,19 @@ class RowTooLarge(ValueError):
 def pieces(block: pa.RecordBatch, max_bytes: int) -> Iterator[pa.RecordBatch]:
     """The rows of a block in order, in pieces whose values take `max_bytes` at most. RowTooLarge for a row that takes
     more alone."""
-    if sum(map(_bytes_at_most, block.columns)) <= max_bytes:
-        if block.num_rows:
-            yield block
-        return
-    ends = sum((np.cumsum(_sizes(column)) for column in block.columns), np.zeros(block.num_rows, np.int64))
-    start, behind = 0, 0
-    while start < block.num_rows:
-        stop = int(np.searchsorted(ends, behind + max_bytes, side="right"))
-        if stop == start:
-            raise RowTooLarge(start, int(ends[start]) - behind)
-        yield block.slice(start, stop - start)
-        start, behind = stop, int(ends[stop - 1])
+    for first in range(0, block.num_rows, MOST_ROWS):
+        rows = block.slice(first, MOST_ROWS)
+        if sum(map(_bytes_at_most, rows.columns)) <= max_bytes:
+            yield rows
+            continue
+        ends = sum((np.cumsum(_sizes(column)) for column in rows.columns), np.zeros(rows.num_rows, np.int64))
+        start, behind = 0, 0
+        while start < rows.num_rows:
+            stop = int(np.searchsorted(ends, behind + max_bytes, side="right"))
+            if stop == start:
+                raise RowTooLarge(first + start, int(ends[start]) - behind)
+            yield rows.slice(start, stop - start)
+            start, behind = stop, int(ends[stop - 1])
 
 
 def _bytes_at_most(column: pa.Array) -> int:
