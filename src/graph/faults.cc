@@ -25,7 +25,7 @@ std::vector<std::string> ArrayFaults::take(const std::string& place) && {
   return std::move(sentences_);
 }
 
-void Faults::check(
+bool Faults::check(
     const std::string& place, int64_t n, int64_t entry_bytes, const Check& check, int64_t grain) {
   ArrayFaults found;
   for (int64_t first = 0; first < n; first += grain * kPieces) {
@@ -39,8 +39,10 @@ void Faults::check(
     done_ += count * entry_bytes;
     if (progress_) progress_(done_, total_);
   }
+  const bool is_good = found.empty();
   for (std::string& sentence : std::move(found).take(place))
     sentences_.push_back(std::move(sentence));
+  return is_good;
 }
 
 }  // namespace ramet

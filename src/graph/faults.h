@@ -26,6 +26,7 @@ class ArrayFaults {
     add(place, ", entry ", position, ": ", value, " ", what...);
   }
   void append(ArrayFaults&& later);
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool shows_no_more() const noexcept { return count_ >= kShown; }
   // The sentences, and one on those that are not shown.
   [[nodiscard]] std::vector<std::string> take(const std::string& place) &&;
@@ -45,8 +46,9 @@ class Faults {
   Faults(int threads, int64_t total, Progress progress)
       : threads_(threads), total_(total), progress_(std::move(progress)) {}
 
-  // Calls check() for pieces of [0, n), of `grain` entries, on several threads.
-  void check(const std::string& place,
+  // Calls check() for pieces of [0, n), of `grain` entries, on several threads. Whether all is
+  // well.
+  bool check(const std::string& place,
              int64_t n,
              int64_t entry_bytes,
              const Check& check,

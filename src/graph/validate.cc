@@ -18,7 +18,7 @@
 namespace ramet {
 namespace {
 
-void check_monotonic(const Array& indptr, const std::string& place, Faults& faults) {
+bool check_monotonic(const Array& indptr, const std::string& place, Faults& faults) {
   const auto offsets = indptr.as<int64_t>();
   const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
     read_ahead(&offsets[static_cast<size_t>(begin)], (end - begin) * int64_t(sizeof(int64_t)));
@@ -27,11 +27,11 @@ void check_monotonic(const Array& indptr, const std::string& place, Faults& faul
       if (a > b) found.add_entry(place, v + 1, b, "is less than the ", a, " before it");
     }
   };
-  faults.check(place, indptr.rows() - 1, int64_t(sizeof(int64_t)), check);
+  return faults.check(place, indptr.rows() - 1, int64_t(sizeof(int64_t)), check);
 }
 
-void check_ids(const Array& ids, int64_t bound, const std::string& place, Faults& faults) {
-  with_ids(ids, [&](auto values) {
+bool check_ids(const Array& ids, int64_t bound, const std::string& place, Faults& faults) {
+  return with_ids(ids, [&](auto values) {
     const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
       read_ahead(&values[static_cast<size_t>(begin)], (end - begin) * item_size(ids.dtype));
       for (int64_t i = begin; i < end; ++i) {
@@ -39,7 +39,7 @@ void check_ids(const Array& ids, int64_t bound, const std::string& place, Faults
         if (id < 0 || id >= bound) found.add_entry(place, i, id, "is outside [0, ", bound, ")");
       }
     };
-    faults.check(place, ids.rows(), item_size(ids.dtype), check);
+    return faults.check(place, ids.rows(), item_size(ids.dtype), check);
   });
 }
 
@@ -93,32 +93,25 @@ void check_edge_ids(const Array& edge_ids, const std::string& place, Faults& fau
   });
 }
 
-// Skips what the checks of `indptr` and `indices` have reported.
+// `indptr` and `indices` are good: rows that overlap would be read again and again.
 void check_sorted(const EdgeType& edges, const Store& store, Faults& faults) {
   const auto offsets = edges.indptr.as<int64_t>();
   const auto keys = store.arrays().at(edges.sorted_by).as<int64_t>();
   const bool is_of_edges = edges.sorted_by.starts_with("edge/");
   with_ids(edges.indices, [&](auto sources) {
-    const auto key = [&](int64_t p) -> const int64_t* {
-      const auto at = is_of_edges ? static_cast<size_t>(p)
-                                  : static_cast<size_t>(sources[static_cast<size_t>(p)]);
-      return at < keys.size() ? &keys[at] : nullptr;
-    };
-    const auto check_row = [&](int64_t v, ArrayFaults& found) {
-      const int64_t begin = offsets[static_cast<size_t>(v)],
-                    end = offsets[static_cast<size_t>(v) + 1];
-      if (begin < 0 || end > edges.num_edges()) return;
-      for (int64_t p = begin + 1; p < end; ++p) {
-        const int64_t *before = key(p - 1), *here = key(p);
-        if (before == nullptr || here == nullptr || *before <= *here) continue;
-        found.add(edges.indices_place, ": row ", v, ", entry ", p, ": ", *here, " of ",
-                  edges.sorted_by, " follows ", *before,
-                  ", but ramet.txt says that the rows are sorted by it");
-      }
+    const auto key = [&](int64_t p) {
+      const auto at = static_cast<size_t>(p);
+      return keys[is_of_edges ? at : static_cast<size_t>(sources[at])];
     };
     const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
-      for (int64_t v = begin; v < end; ++v)
-        check_row(v, found);
+      for (auto v = static_cast<size_t>(begin); v < static_cast<size_t>(end); ++v) {
+        for (int64_t p = offsets[v] + 1; p < offsets[v + 1]; ++p) {
+          if (key(p - 1) <= key(p)) continue;
+          found.add(edges.indices_place, ": row ", v, ", entry ", p, ": ", key(p), " of ",
+                    edges.sorted_by, " follows ", key(p - 1),
+                    ", but ramet.txt says that the rows are sorted by it");
+        }
+      }
     };
     faults.check(edges.indices_place, edges.indptr.rows() - 1, 0, check);
   });
@@ -130,11 +123,12 @@ void check_edges(const Graph& graph,
                  Faults& faults) {
   const Store& store = *graph.store();
   const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
-  check_monotonic(edges.indptr, store.place(folder + "/indptr"), faults);
-  check_ids(edges.indices, num_src, store.place(folder + "/indices"), faults);
+  const bool has_rows = check_monotonic(edges.indptr, store.place(folder + "/indptr"), faults);
+  const bool has_sources =
+      check_ids(edges.indices, num_src, store.place(folder + "/indices"), faults);
   if (edges.has_edge_ids())
     check_edge_ids(edges.edge_ids, store.place(folder + "/edge_ids"), faults);
-  if (!edges.sorted_by.empty()) check_sorted(edges, store, faults);
+  if (!edges.sorted_by.empty() && has_rows && has_sources) check_sorted(edges, store, faults);
 }
 
 // The bound of the ids in splits. Edges with ids of their own may be hidden: their ids may be any.

@@ -15,6 +15,7 @@
 #include "npy.h"
 #include "ramet/error.h"
 #include "ramet/store.h"
+#include "ramet/version.h"
 #include "row_reads.h"
 #include "table_dtypes.h"
 #include "text.h"
@@ -142,7 +143,7 @@ class FolderStore final : public Store {
   }
 
   [[noreturn]] static void fail_unknown(const std::string& place, const std::string& entry) {
-    throw_corrupt(place, quoted(entry), " is no part of a store");
+    throw_corrupt(place, quoted(entry), " is no part of a store that ramet ", kVersion, " knows");
   }
 
   std::shared_ptr<const Folder> folder_;

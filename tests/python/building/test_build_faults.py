@@ -24,10 +24,9 @@ def is_alone(path) -> bool:
     return os.listdir(path.parent) == [path.name]
 
 
-@MEMORIES
-def test_kill_9_leaves_the_old_store_or_the_new_one(tmp_path, memory):
-    arguments = [tmp_path, 3] if memory is None else [tmp_path, 3, memory]
-    process = processes.start(killed_builds.__file__, *arguments)
+@pytest.mark.slow
+def test_kill_9_leaves_the_old_store_or_the_new_one(tmp_path):
+    process = processes.start(killed_builds.__file__, tmp_path, 4)
     output = processes.finish(process)
     assert process.returncode == 0, output
 

@@ -1,4 +1,5 @@
-"""A store of format 1, and a part of it, as the first version wrote them: every later version opens them.
+"""Stores of format 1 as they were first written: every later version opens them. "whole" and its "part-1" are of the
+first version. "tables" is the first that has users' ids, sorted rows, reverses, edges by source and splits of edges.
 
 They lie in tests/golden/v1 and are never written anew. A change of the format gets a folder of its own beside them.
 """
@@ -84,6 +85,34 @@ def write(folder: Path) -> None:
     ramet.partition(folder / "whole", 2, folder / "parts", method="hash")
 
 
+BUYS, IN = ("user", "buys", "item"), ("shop", "in", "town")
+USERS, ITEMS = ["u17", "", "007", "é"], [2**53 + 1, -5, 7]
+
+
+def build(folder: Path) -> None:
+    """A store of tables: ids that are texts, integers and tuples of several columns."""
+    users = {"id": USERS, "age": np.arange(4) / 2}
+    items = {"id": np.array(ITEMS)}
+    shops = {"street": ["a", "ab"], "number": ["bc", "c"]}
+    orders = {"who": ["", "é", "", "u17"], "sku": np.array([7, -5, 7, 7]), "at": np.array([9, 8, 3, 3])}
+    places = {**shops, "town": ["T", "T"]}
+    split = {"train": [2, 0], "val": [3]}
+    ramet.build(
+        folder / "tables",
+        nodes=[
+            ramet.NodeTable("user", users, id="id", features=["age"]),
+            ramet.NodeTable("item", items, id="id"),
+            ramet.NodeTable("shop", shops, id=["street", "number"]),
+        ],
+        edges=[
+            ramet.EdgeTable(BUYS, orders, source="who", destination="sku", time="at", split=split, reverse="sold"),
+            ramet.EdgeTable(IN, places, source=["street", "number"], destination="town"),
+        ],
+        sort_by="time",
+        out_edges=True,
+    )
+
+
 # ---- the tests
 
 
@@ -107,7 +136,7 @@ def assert_same(table: ramet.Table, value, rows) -> None:
         assert array.tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
-@pytest.mark.parametrize("store", ["whole", "part-1"])
+@pytest.mark.parametrize("store", ["whole", "part-1", "tables"])
 def test_it_verifies(store, capsys):
     assert main(["verify", str(GOLDEN / store)]) == 0
     assert "ok" in capsys.readouterr().out
@@ -151,10 +180,27 @@ def test_a_part_knows_its_place():
     assert 0 < part.num_rows(PAPER) < part.num_nodes(PAPER)
 
 
+def test_what_tables_hold():
+    graph = ramet.open(GOLDEN / "tables")
+    assert graph.ids("user").of(range(4)).tolist() == USERS
+    assert graph.ids("item").of(range(3)).tolist() == ITEMS
+    assert graph.ids("shop").find([("ab", "c"), ("a", "bc")]).tolist() == [1, 0]
+    assert graph.ids("town").find(["T"]).tolist() == [0]
+    assert graph.table("feat", "user").numpy().tolist() == [[0], [0.5], [1], [1.5]]
+    assert graph.indptr(BUYS).tolist() == [0, 0, 1, 4]
+    assert graph.indices(BUYS).tolist() == [3, 1, 0, 1]
+    assert graph.edge_ids(BUYS).tolist() == [1, 2, 3, 0]
+    assert graph.table("time", BUYS).numpy().tolist() == [8, 3, 3, 9]
+    assert graph.split("train", BUYS).tolist() == [2, 0]
+    assert ramet.random_walk(graph, ("item", [1]), 1, metapath=[("item", "sold", "user")]).tolist() == [[1, 3]]
+
+
 def test_the_same_bytes_are_written_today(tmp_path):
     """All but the random id of a store, which stands in ramet.txt. Other bytes are another format."""
     write(tmp_path)
-    for old, new in ((GOLDEN / "whole", tmp_path / "whole"), (GOLDEN / "part-1", tmp_path / "parts" / "part-1")):
+    build(tmp_path)
+    for name, new in ("whole", "whole"), ("part-1", "parts/part-1"), ("tables", "tables"):
+        old, new = GOLDEN / name, tmp_path / new
         files = {path.relative_to(old) for path in old.rglob("*") if path.is_file()}
         assert files == {path.relative_to(new) for path in new.rglob("*") if path.is_file()}
         for file in files:

@@ -1,5 +1,5 @@
-"""Kills builds at random points: `killed_builds.py FOLDER KILLS [MEMORY]`. After each, the store is the old one or the
-new one, whole, and the next build leaves nothing else in the folder.
+"""Kills builds at random points: `killed_builds.py FOLDER KILLS`. After each, the store is the old one or the new one,
+whole, and the next build leaves nothing else in the folder.
 
 A build of version v writes v into every table, so that a mixture shows.
 """
@@ -53,16 +53,19 @@ def kill_one(path, version: int, memory, seconds: float) -> None:
     os.waitpid(child, 0)
 
 
-def main(folder: str, kills: int, memory=None) -> None:
+def main(folder: str, kills: int) -> None:
     path = os.path.join(folder, "store")
     counts = {"old": 0, "new": 0, "unfinished": 0}
     chance = random.Random(7)
-    build(path, 0, memory)  # the first takes longer: threads and modules
-    began = time.monotonic()
-    build(path, 0, memory)
-    length = time.monotonic() - began
+    seconds = {}
+    for memory in (None, "128M"):
+        build(path, 0, memory)  # the first takes longer: threads and modules
+        began = time.monotonic()
+        build(path, 0, memory)
+        seconds[memory] = time.monotonic() - began
     for version in range(1, kills + 1):
-        kill_one(path, version, memory, chance.random() * 1.2 * length)
+        memory = "128M" if version % 2 else None
+        kill_one(path, version, memory, chance.random() * 1.2 * seconds[memory])
         found = version_of(path)
         assert found in (version, version - 1)
         counts["new" if found == version else "old"] += 1
@@ -73,4 +76,4 @@ def main(folder: str, kills: int, memory=None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
+    main(sys.argv[1], int(sys.argv[2]))
