@@ -9,7 +9,7 @@
 #include "paths.h"
 #include "progress.h"
 #include "ramet/external_csc.h"
-#include "ramet/external_gather.h"
+#include "ramet/external_order.h"
 
 namespace ramet::bind {
 
@@ -62,7 +62,7 @@ void bind_external_csc(nb::module_& m) {
       [](const AnyArray& rows, const AnyArray& ids, const Buffer& out, const nb::bytes& folder,
          int64_t memory, int threads, const nb::object& progress) {
         const Array from = borrow(rows), numbers = borrow(ids), to = borrow_out(out);
-        const ExternalGatherOptions options{to_string(folder), memory, threads};
+        const ExternalOptions options{to_string(folder), memory, threads};
         const Progress report = interruptible(progress);
         const GilRelease release;
         external_gather(from, numbers, to, options, report);
@@ -70,6 +70,18 @@ void bind_external_csc(nb::module_& m) {
       nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
       nb::arg("folder"), nb::arg("memory"), nb::arg("threads") = 0,
       nb::arg("progress") = nb::none());
+  m.def(
+      "external_argsort",
+      [](const AnyArray& keys, const Buffer& order, const nb::bytes& folder, int64_t memory,
+         int threads, const nb::object& progress) {
+        const Array values = borrow(keys), to = borrow_out(order);
+        const ExternalOptions options{to_string(folder), memory, threads};
+        const Progress report = interruptible(progress);
+        const GilRelease release;
+        external_argsort(values, to, options, report);
+      },
+      nb::arg("keys").noconvert(), nb::arg("order").noconvert(), nb::arg("folder"),
+      nb::arg("memory"), nb::arg("threads") = 0, nb::arg("progress") = nb::none());
 }
 
 }  // namespace ramet::bind

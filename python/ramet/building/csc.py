@@ -12,10 +12,11 @@ from ramet.arrays import INT32_MAX
 from ramet.building.edges import Edges
 from ramet.building.external import OTHERS, external_csc
 from ramet.building.parallel_edges import Rows, require_equal_rows
-from ramet.building.scratch import Scratch
+from ramet.building.scratch import Column, Scratch
 from ramet.storage.contents import Csc
 
 BLOCK = 1 << 20  # edges, of work that goes row by row
+BYTES_OF_SORTED = 64  # of an edge whose row is sorted in memory
 Ends = tuple[np.ndarray, np.ndarray]
 
 
@@ -68,10 +69,29 @@ class CscBuilder:
         indices, ids = self._scratch.column(csc.indices.dtype), self._scratch.column(np.int64)
         for begin, end in _row_blocks(csc.indptr):
             first, last = csc.indptr[begin], csc.indptr[end]
+            if self._memory is not None and last - first > max((self._memory - OTHERS) // BYTES_OF_SORTED, BLOCK):
+                self._sort_long_row(csc, first, last, keys, indices, ids)
+                continue
             order = _core.sorted_rows(csc.indptr[begin : end + 1] - first, keys(first, last))
             indices.append(csc.indices[first:last][order])
             ids.append(_ids_of(csc, first, last)[order])
         return Csc(csc.indptr, indices.array(), ids.array())
+
+    def _sort_long_row(self, csc: Csc, first: int, last: int, keys, indices: Column, ids: Column) -> None:
+        where = os.fsencode(self._scratch.folder), self._memory - OTHERS
+        of_edges, order = self._scratch.column(np.int64), self._scratch.empty((last - first,), np.int64)
+        for begin in range(first, last, BLOCK):
+            of_edges.append(keys(begin, min(begin + BLOCK, last)))
+        _core.external_argsort(of_edges.array(), order, *where)
+        for values, column in (csc.indices, indices), (csc.edge_ids, ids):
+            if values is None:  # an id is a position
+                for begin in range(0, len(order), BLOCK):
+                    column.append(order[begin : begin + BLOCK] + first)
+                continue
+            ordered = self._scratch.empty(order.shape, values.dtype)
+            _core.external_gather(values[first:last], order, ordered, *where)
+            for begin in range(0, len(order), BLOCK):
+                column.append(ordered[begin : begin + BLOCK])
 
     def in_order(self, csc: Csc, table: np.ndarray) -> np.ndarray:
         """The rows of `table`, one for each of len(table) edges, in the order of the CSC; a reverse has its edge's."""

@@ -1,15 +1,13 @@
 // An external permutation: a distribution by the place to read from, then one by the place to write
 // to, so that no access is random on disk (Aggarwal, Vitter: "The input/output complexity of
-// sorting and related problems", CACM 1988). The first one is the transpose of the CSC whose
-// destinations are rows and whose sources are positions.
-#include "ramet/external_gather.h"
+// sorting and related problems", CACM 1988).
+#include "ramet/external_order.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -19,17 +17,14 @@
 #include "graph/edge_arrays.h"
 #include "graph/radix_partition.h"
 #include "memory_plan.h"
+#include "positions_by_row.h"
 #include "ramet/error.h"
-#include "ramet/external_csc.h"
 #include "ramet/pages.h"
-#include "ramet/row_files.h"
 #include "run_file.h"
-#include "storage/unnamed_file.h"
 
 namespace ramet {
 namespace {
 
-constexpr int64_t kLeastMemory = 2 * ExternalCsc::kLeastMemory;
 constexpr int64_t kIdsAtOnce = 1 << 12;
 constexpr int64_t kRowsAtOnce = 1 << 12;
 
@@ -69,38 +64,10 @@ void gather_at_once(const Gather& gather, int threads, const Progress& progress)
   if (progress) progress(gather.num_ids * gather.row_bytes, gather.num_ids * gather.row_bytes);
 }
 
-// Positions sorted by their row, and where those of each row begin; mapped.
-struct PositionsByRow {
-  Array begin, positions;
-};
-
-Array map_file(const Fd& file) {
-  const RowFile rows = inspect_npy(path_of(file));
-  return map_rows(std::span(&rows, 1), rows.rows());
-}
-
-PositionsByRow sort_positions(const Gather& gather, const ExternalGatherOptions& options) {
-  ExternalCsc csc(options.folder, gather.num_ids, gather.num_rows,
-                  {.memory = options.memory / 8 * 7, .threads = options.threads});
-  std::vector<int64_t> positions(kIdsAtOnce), rows(kIdsAtOnce);
-  for (int64_t begin = 0; begin < gather.num_ids; begin += kIdsAtOnce) {
-    const int64_t end = std::min(begin + kIdsAtOnce, gather.num_ids);
-    const auto count = static_cast<size_t>(end - begin);
-    gather.rows_of(begin, end, rows.data());
-    std::iota(positions.begin(), positions.end(), begin);
-    csc.add(borrow(std::span<const int64_t>(positions).first(count)),
-            borrow(std::span<const int64_t>(rows).first(count)));
-  }
-  const Fd begin = create_unnamed_file(options.folder),
-           by_row = create_unnamed_file(options.folder);
-  csc.finish({path_of(begin), path_of(by_row), ""});
-  return {map_file(begin), map_file(by_row)};
-}
-
 // Rows on their way: the position, counted from the first of its bucket, and the row.
 class RowRuns {
  public:
-  RowRuns(const Gather& gather, const ExternalGatherOptions& options, const Progress& progress)
+  RowRuns(const Gather& gather, const ExternalOptions& options, const Progress& progress)
       : gather_(gather),
         progress_(progress),
         plan_(options.memory, options.threads),
@@ -202,17 +169,14 @@ class RowRuns {
 Gather checked(const Array& rows,
                const Array& ids,
                const Array& out,
-               const ExternalGatherOptions& options) {
+               const ExternalOptions& options) {
   require_ids(ids, "ids");
   const auto is_table = [](const Array& array) { return !array.shape.empty(); };
   if (!is_table(rows) || !is_table(out) || rows.dtype != out.dtype || out.rows() != ids.rows() ||
       !std::equal(rows.shape.begin() + 1, rows.shape.end(), out.shape.begin() + 1, out.shape.end()))
     throw_invalid("rows are ", rows.describe(), ", ids ", ids.describe(), " and out ",
                   out.describe(), ", which do not fit each other");
-  if (options.threads < 0) throw_invalid("threads is ", options.threads, ", expected >= 0");
-  const int64_t least = std::max(kLeastMemory, 24 * (rows.row_bytes() + 28));
-  if (options.memory < least)
-    throw_invalid("memory is ", options.memory, " bytes, expected at least ", least);
+  require_external(options, std::max(kLeastOrderMemory, 24 * (rows.row_bytes() + 28)));
   return {rows, ids, static_cast<std::byte*>(out.data), rows.row_bytes(), rows.rows(), ids.rows()};
 }
 
@@ -221,11 +185,16 @@ Gather checked(const Array& rows,
 void external_gather(const Array& rows,
                      const Array& ids,
                      const Array& out,
-                     const ExternalGatherOptions& options,
+                     const ExternalOptions& options,
                      const Progress& progress) {
   const Gather gather = checked(rows, ids, out, options);
   if (rows.bytes() <= options.memory) return gather_at_once(gather, options.threads, progress);
-  const PositionsByRow sorted = sort_positions(gather, options);
+  const PositionsByRow sorted = sort_positions(
+      gather.num_ids, gather.num_rows,
+      [&](int64_t begin, int64_t end, int64_t* to) { gather.rows_of(begin, end, to); }, options,
+      [&](int64_t, int64_t) {
+        if (progress) progress(0, out.bytes());
+      });
   RowRuns runs(gather, options, progress);
   runs.write(sorted);
   runs.put_in_order();

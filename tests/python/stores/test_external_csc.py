@@ -9,9 +9,11 @@ import processes
 import pytest
 
 from ramet import _core
+from ramet.building import csc as building_csc
 from ramet.building.csc import CscBuilder
 from ramet.building.external import OTHERS
 from ramet.building.scratch import Scratch
+from ramet.storage.contents import Csc
 
 NODES, EDGES, CHUNK = 200_000, 3_000_000, 20_000
 MEMORY = 32 << 20  # the edges alone have 36 MB in the temporary file
@@ -90,6 +92,21 @@ def test_a_build_within_memory_has_the_same_topology_and_rows(tmp_path, parts, u
     nothing = bound.csc((ends[0][:0], ends[1][:0]), 3, 3)
     assert (nothing.indptr.tolist(), len(nothing.indices), nothing.edge_ids) == ([0, 0, 0, 0], 0, None)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("keeps_ids", [False, True])
+def test_a_row_that_memory_does_not_hold_is_sorted_as_others_are(tmp_path, monkeypatch, keeps_ids):
+    monkeypatch.setattr(building_csc, "BLOCK", 1 << 14)
+    rng = np.random.default_rng(0)
+    keys = rng.integers(-(2**62), 2**62, 200_000)  # memory sorts a fourth of them
+    indptr, indices = np.array([0, 10, 199_000, 200_000]), rng.integers(0, 99, 200_000).astype(np.int32)
+    csc = Csc(indptr, indices, rng.permutation(200_000).astype(np.int32) if keeps_ids else None)
+    free, bound = (
+        CscBuilder(scratch, memory).sorted(csc, lambda begin, end: keys[begin:end])
+        for scratch, memory in ((Scratch(None), None), (Scratch(str(tmp_path)), OTHERS + (2 << 20)))
+    )
+    np.testing.assert_array_equal(bound.indices, free.indices)
+    np.testing.assert_array_equal(bound.edge_ids, free.edge_ids)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")

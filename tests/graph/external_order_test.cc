@@ -1,10 +1,13 @@
-// external_gather against a plain loop, with so little memory that runs and ranges are many.
-#include "ramet/external_gather.h"
+// external_gather and external_argsort against plain loops, with so little memory that runs, ranges
+// and groups are many.
+#include "ramet/external_order.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -67,6 +70,44 @@ TEST_CASE("external gather: rows that memory does not hold, and rows that it doe
   check_gather(kRows / 100, 101, ids = test::random_edges(kRows / 50, 1, 5'000, 2).src, kLittle);
   check_gather(40, 9'000, std::span<const int64_t>(std::vector<int64_t>{79, 1, 40, 3, 3}), kLittle);
   check_gather(kRows, 1, {}, kLittle);
+}
+
+TEST_CASE("external argsort: keys of narrow and wide ranges, repeated, and all the same") {
+  constexpr int64_t kKeys = 300'000;  // memory sorts 131,072
+  constexpr auto kLowest = std::numeric_limits<int64_t>::min();
+  const std::vector<int64_t> random = test::random_edges(1 << 29, 1, kKeys, 3).src;
+  const auto keys_of = [&](auto key) {
+    std::vector<int64_t> keys(random);
+    for (size_t i = 0; i < keys.size(); ++i)
+      keys[i] = key(static_cast<int64_t>(i), random[i]);
+    return keys;
+  };
+  for (const auto& keys : {
+           keys_of([](int64_t, int64_t r) { return r % 1'000 - 500; }),
+           keys_of([](int64_t, int64_t r) { return (r << 34) + kLowest; }),
+           keys_of([](int64_t i, int64_t r) { return i % 10 == 0 ? kLowest : (r << 30) + i; }),
+           keys_of([](int64_t i, int64_t r) { return i == 7 ? int64_t{1} << 62 : r % 5; }),
+           keys_of([](int64_t, int64_t) { return int64_t{42}; }),
+           std::vector<int64_t>{3, 1, 2, 1},
+           std::vector<int64_t>{},
+       }) {
+    const test::TempDir folder;
+    std::vector<int64_t> expected(keys.size()), found(keys.size(), -1);
+    std::iota(expected.begin(), expected.end(), 0);
+    std::stable_sort(expected.begin(), expected.end(), [&](int64_t a, int64_t b) {
+      return keys[static_cast<size_t>(a)] < keys[static_cast<size_t>(b)];
+    });
+    int64_t last = 0;
+    external_argsort(borrow(keys), borrow(found), {folder.path(), kLittle, 1},
+                     [&](int64_t done, int64_t) { last = done; });
+    CHECK((found == expected));
+    CHECK(last == std::ssize(keys) * 8);
+    CHECK(test::entries_of(folder.path().c_str()) == 0);
+  }
+  const std::vector<int64_t> few(2), more(3);
+  CHECK_THROWS_AS(external_argsort(borrow(few), borrow(more), {}), Error);
+  CHECK_THROWS_WITH(external_argsort(borrow(few), borrow(few), {"/tmp", 10}),
+                    "memory is 10 bytes, expected at least 2097152");
 }
 
 TEST_CASE("external gather: wrong arguments are named") {
