@@ -36,7 +36,7 @@ class CudaGraph {
   [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
       const std::shared_ptr<const Graph>& graph,
       int device,
-      Placement placement,
+      Location placement,
       const Progress& progress = {});
   // Bytes of device memory that create() needs for a copy.
   [[nodiscard]] static int64_t bytes_on_device(const Graph& graph);
@@ -44,7 +44,7 @@ class CudaGraph {
   virtual ~CudaGraph() = default;
   [[nodiscard]] virtual const std::shared_ptr<const Graph>& graph() const = 0;
   [[nodiscard]] virtual int device() const = 0;
-  [[nodiscard]] virtual Placement placement() const = 0;
+  [[nodiscard]] virtual Location placement() const = 0;
 
   // The arrays of an edge type at the addresses that kernels read: int64, and int32 or int64 as in
   // the graph.

@@ -25,7 +25,7 @@ struct CudaTableOptions {
   int device = 0;
   // kDevice: a read-only Array that has an owner is copied once per process and device. kInPlace: a
   // scale by row is read in place, too. kPinnedCopy.
-  Placement placement = Location::kInPlace;
+  Location placement = Location::kInPlace;
   // Use kPinnedCopy if registration is refused and the available memory holds a copy.
   bool copy_where_refused = false;
   // int32 or int64 [n] on the host: the rows to cache in device memory, for a table in host memory.
@@ -65,7 +65,7 @@ class CudaTable {
 
   [[nodiscard]] const Table& table() const;
   [[nodiscard]] int device() const;
-  [[nodiscard]] Placement placement() const;  // as it became
+  [[nodiscard]] Location placement() const;  // as it became
   // Why registration was refused and a copy made instead; else "".
   [[nodiscard]] const std::string& refusal() const;
   [[nodiscard]] int64_t num_cached() const;

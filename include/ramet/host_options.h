@@ -14,7 +14,7 @@ inline constexpr int64_t kMaxCachedRows = (int64_t{1} << 31) - 1;
 
 struct HostOptions {
   // One per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
-  std::vector<Placement> tables = {};
+  std::vector<Location> tables = {};
   // Rows kept in memory, decoded, per table that is read at all nodes: the graph's tables, provided
   // tables on a disk, and pulled rows. With kRecency and kLookAhead, and for pulled rows, one
   // stream at a time has the cache; others read without it.

@@ -1,6 +1,6 @@
-// Placement: the home of a table or a topology, and how a device reads it.
+// Location: the home of a table or a topology, and how a device reads it.
 //
-// A value. Failure: kInvalidArgument for a name that is not allowed, listing the allowed ones.
+// Failure: kInvalidArgument for a name that is not allowed, listing the allowed ones.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,6 @@
 #include <vector>
 
 namespace ramet {
-
-// How memory is divided between its users.
-enum class Layout : uint8_t {
-  kContinuous,  // one array
-};
 
 enum class Location : uint8_t {
   // With a device: a copy if it fits into device memory, else the faster of kInPlace and kStaged.
@@ -26,16 +21,6 @@ enum class Location : uint8_t {
   kDisk,        // files; requests of a RowReader read single rows of them
 };
 
-struct Placement {
-  // A Location converts to the continuous layout at that location.
-  constexpr Placement(Location where = Location::kAuto, Layout how = Layout::kContinuous)
-      : location(where), layout(how) {}
-  bool operator==(const Placement&) const = default;
-
-  Location location;
-  Layout layout;
-};
-
 // What a location can do; combined by `|`.
 using LocationTraits = unsigned;
 inline constexpr LocationTraits kHostTables = 1;    // has tables of a loader of host batches
@@ -46,8 +31,8 @@ inline constexpr LocationTraits kByRequests = 16;   // rows come by requests, be
 
 // "auto", "device", "in_place", "staged", "pinned_copy", "disk".
 [[nodiscard]] const char* name(Location location);
-// Whether its location has kByRequests.
-[[nodiscard]] bool reads_ahead(Placement placement);
+// Whether a location has kByRequests.
+[[nodiscard]] bool reads_ahead(Location location);
 // The names of locations that have one of these traits.
 [[nodiscard]] std::vector<std::string> location_names(LocationTraits traits);
 // The location of one of these names; else kInvalidArgument, which names `what`.
@@ -58,7 +43,7 @@ inline constexpr LocationTraits kByRequests = 16;   // rows come by requests, be
 // The decision on one table, or on the "topology", and its reason.
 struct PlacementDecision {
   std::string name;
-  Placement placement;
+  Location placement = Location::kAuto;
   int64_t bytes = 0;  // of the whole table or topology
   std::string why;
 };

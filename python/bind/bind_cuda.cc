@@ -70,7 +70,7 @@ void bind_cuda_table(nb::module_& m) {
           },
           nb::arg("table"), nb::kw_only(), nb::arg("device"), nb::arg("placement"),
           nb::arg("copy_where_refused"), nb::arg("cached").noconvert().none(), nb::arg("progress"))
-      .def_prop_ro("placement", [](const Bound& t) { return name(t.placement().location); })
+      .def_prop_ro("placement", [](const Bound& t) { return name(t.placement()); })
       .def_prop_ro("refusal", &CudaTable::refusal)
       .def_prop_ro("num_cached", &CudaTable::num_cached)
       .def_prop_ro("device_bytes", &CudaTable::device_bytes)

@@ -293,8 +293,7 @@ void bind_loader(nb::module_& m) {
                    [](const BoundLoader& loader) {
                      std::vector<std::tuple<std::string, int64_t, std::string>> placed;
                      for (const PlacementDecision& decision : loader.placement())
-                       placed.emplace_back(name(decision.placement.location), decision.bytes,
-                                           decision.why);
+                       placed.emplace_back(name(decision.placement), decision.bytes, decision.why);
                      return placed;
                    })
       .def_prop_ro("device_bytes_in_use",

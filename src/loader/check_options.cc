@@ -182,8 +182,8 @@ void check_host(const LoaderOptions& options, const Graph& graph) {
   check_cooperating(options, graph);
   if (!host.tables.empty() && host.tables.size() != options.tables.size())
     throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
-  for (const Placement& placement : host.tables)
-    static_cast<void>(location_named(name(placement.location), kHostTables,
+  for (const Location placement : host.tables)
+    static_cast<void>(location_named(name(placement), kHostTables,
                                      "the placement of a table for batches of the host"));
   for (const TableRequest& request : options.tables)
     if (request.fused && host.cache_rows > 0)

@@ -23,10 +23,10 @@ std::string why_cpu_samples(const LoaderOptions& options) {
                   : ramet::why_cpu_samples(options.sample);
 }
 
-Placement wanted_for_topology(Placement wanted, const std::string& why_cpu) {
+Location wanted_for_topology(Location wanted, const std::string& why_cpu) {
   if (why_cpu.empty() || wanted == Location::kStaged) return wanted;
   if (wanted == Location::kAuto) return Location::kStaged;
-  throw_invalid(why_cpu, ": the topology's placement is '", name(wanted.location),
+  throw_invalid(why_cpu, ": the topology's placement is '", name(wanted),
                 "', expected 'auto' or 'staged'");
 }
 
@@ -68,7 +68,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   std::shared_ptr<DeviceSide> side(new DeviceSide(device.index));
   PlacementPlan plan(bytes_for_copies(device));
   std::shared_ptr<const void> kept;  // page-locking a large table twice would take long
-  const auto decide = [&](const std::string& name, int64_t bytes, Placement wanted,
+  const auto decide = [&](const std::string& name, int64_t bytes, Location wanted,
                           const std::function<ReadingRates()>& measure) {
     side->placement_.push_back(plan.decide(name, bytes, wanted, [&] {
       const ReadingRates rates = measure();
@@ -79,21 +79,21 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   };
 
   const std::string why_cpu = why_cpu_samples(loader);
-  const Placement topology = decide(
+  const Location topology = decide(
       "topology", CudaGraph::bytes_on_device(*graph), wanted_for_topology(device.topology, why_cpu),
       [&] { return topology_rates(graph, device.index, options.progress); });
   if (device.topology == Location::kAuto && !why_cpu.empty()) side->placement_.back().why = why_cpu;
-  if (topology.location != Location::kStaged)
+  if (topology != Location::kStaged)
     side->graph_ = CudaGraph::create(graph, device.index, topology, options.progress);
   for (size_t i = 0; i < loader.tables.size(); ++i) {
     const TableRequest& request = loader.tables[i];
     const Table table = table_of(*graph, request);
-    const Placement wanted = device.tables.empty() ? Placement() : device.tables.at(i);
+    const Location wanted = device.tables.empty() ? Location::kAuto : device.tables.at(i);
     RowSourceOptions source{
         .decode = loader.decode, .device = device.index, .progress = options.progress};
     side->places_.push_back(places_of(request, device.index));
     if (table.rows().device != kHost) {
-      source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted.location;
+      source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted;
       side->placement_.push_back(
           {request.name, source.placement, bytes_of(table), "lies on the device"});
       side->sources_.push_back(make_row_source(table, source));
@@ -103,7 +103,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
       return measure_reading(table, *side->pool_, options.pinned,
                              {loader.decode, options.threads, device.max_sms, device.order});
     });
-    if (source.placement.location == Location::kInPlace)
+    if (source.placement == Location::kInPlace)
       source.cached = cached_rows(graph, options, request);
     side->sources_.push_back(
         place_rows(table, source, wanted == Location::kAuto, side->placement_.back()));

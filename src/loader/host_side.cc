@@ -36,7 +36,7 @@ class Maker {
         int64_t num_steps)
       : graph_(graph), options_(options), seeds_(seeds), num_steps_(num_steps) {}
 
-  void add(const TableRequest& request, Placement wanted) {
+  void add(const TableRequest& request, Location wanted) {
     const Table table = table_of(*graph_, request);
     TablePlacement place = placement_of(*graph_, request, wanted);
     auto source = source_of(request, table, place);
@@ -130,10 +130,10 @@ HostSide make_host_side(const std::shared_ptr<const Graph>& graph,
                         const LoaderOptions& options,
                         const SeedsOfStep& seeds,
                         int64_t num_steps) {
-  const std::vector<Placement>& places = options.host.tables;
+  const std::vector<Location>& places = options.host.tables;
   Maker maker(graph, options, seeds, num_steps);
   for (size_t i = 0; i < options.tables.size(); ++i)
-    maker.add(options.tables[i], places.empty() ? Placement() : places[i]);
+    maker.add(options.tables[i], places.empty() ? Location::kAuto : places[i]);
   return maker.take();
 }
 

@@ -52,7 +52,7 @@ TablePlacement decided(const Graph& graph, const TableRequest& request, const Ta
 
 }  // namespace
 
-TablePlacement placement_of(const Graph& graph, const TableRequest& request, Placement wanted) {
+TablePlacement placement_of(const Graph& graph, const TableRequest& request, Location wanted) {
   const std::string what = concat("table '", request.name, "' is to be read from a disk, ");
   const bool is_disk = wanted == Location::kDisk;
   if (is_disk && request.pulled() != nullptr) throw_invalid(what, "but has rows on other machines");

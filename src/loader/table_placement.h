@@ -20,6 +20,6 @@ struct TablePlacement {
 // or are pulled; and as RowReader::open.
 [[nodiscard]] TablePlacement placement_of(const Graph& graph,
                                           const TableRequest& request,
-                                          Placement wanted);
+                                          Location wanted);
 
 }  // namespace ramet

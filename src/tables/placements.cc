@@ -76,8 +76,8 @@ const char* name(Location location) {
   return entry(location).name;
 }
 
-bool reads_ahead(Placement placement) {
-  return (entry(placement.location).traits & kByRequests) != 0;
+bool reads_ahead(Location location) {
+  return (entry(location).traits & kByRequests) != 0;
 }
 
 std::vector<std::string> location_names(LocationTraits traits) {
@@ -99,7 +99,7 @@ Location location_named(std::string_view wanted, LocationTraits traits, const st
 std::shared_ptr<const RowSource> make_row_source(const Table& table,
                                                  const RowSourceOptions& options) {
   const LocationTraits traits = options.device == kHost ? kHostTables : kDeviceTables | kCudaTables;
-  const Location location = options.placement.location;
+  const Location location = options.placement;
   return entry(location_named(name(location), traits, "the placement of " + table.name()))
       .make(table, options);
 }

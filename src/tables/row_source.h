@@ -90,10 +90,10 @@ class RowSource {
 };
 
 struct RowSourceOptions {
-  bool decode = true;                        // encoded rows come as float32
-  bool as_bfloat16 = false;                  // on the host: rows of floats come as bfloat16
-  int device = kHost;                        // where rows come to
-  Placement placement = Location::kInPlace;  // kAuto must have been decided
+  bool decode = true;                       // encoded rows come as float32
+  bool as_bfloat16 = false;                 // on the host: rows of floats come as bfloat16
+  int device = kHost;                       // where rows come to
+  Location placement = Location::kInPlace;  // kAuto must have been decided
   Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)
   Progress progress = {};  // with kInPlace: of page-locking
   std::shared_ptr<RowReader> reader = nullptr;  // with kDisk: of the rows' files

@@ -3,9 +3,11 @@
 import functools
 import gc
 import importlib.util
+import multiprocessing
 import os
 import signal
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +72,13 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def in_another_process():
+    """Calls a function in a process that was spawned for the tests of a file."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        yield lambda *call: process.submit(*call).result()
 
 
 @pytest.fixture(scope="session")

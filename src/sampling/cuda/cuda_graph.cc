@@ -48,16 +48,16 @@ class PlacedGraph final : public CudaGraph {
  public:
   PlacedGraph(std::shared_ptr<const Graph> graph,
               int device,
-              Placement placement,
+              Location placement,
               const Progress& progress)
       : graph_(std::move(graph)), device_(device), placement_(placement) {
     edge_ids_.resize(graph_->edge_types().size());
-    if (placement.location == Location::kInPlace) {
+    if (placement == Location::kInPlace) {
       for (const EdgeType& edges : graph_->edge_types()) {
         indptr_.push_back(Placed::in_place(edges.indptr, device, progress));
         indices_.push_back(Placed::in_place(edges.indices, device, progress));
       }
-    } else if (placement.location == Location::kDevice) {
+    } else if (placement == Location::kDevice) {
       const CudaStream stream(device);
       for (const EdgeType& edges : graph_->edge_types()) {
         indptr_.push_back(Placed::copied(edges.indptr, stream));
@@ -65,8 +65,7 @@ class PlacedGraph final : public CudaGraph {
       }
       stream.synchronize();
     } else {
-      throw_invalid("topology is '", name(placement.location),
-                    "', expected 'device' or 'in_place'");
+      throw_invalid("topology is '", name(placement), "', expected 'device' or 'in_place'");
     }
   }
   PlacedGraph(const PlacedGraph&) = delete;
@@ -83,7 +82,7 @@ class PlacedGraph final : public CudaGraph {
 
   const std::shared_ptr<const Graph>& graph() const override { return graph_; }
   int device() const override { return device_; }
-  Placement placement() const override { return placement_; }
+  Location placement() const override { return placement_; }
   const int64_t* indptr(size_t edge_type) const override {
     return static_cast<const int64_t*>(indptr_[edge_type].address());
   }
@@ -102,7 +101,7 @@ class PlacedGraph final : public CudaGraph {
  private:
   const std::shared_ptr<const Graph> graph_;
   const int device_;
-  const Placement placement_;
+  const Location placement_;
   std::vector<Placed> indptr_, indices_;  // by edge type
   mutable std::mutex mutex_;
   mutable std::vector<Placed> edge_ids_;
@@ -119,7 +118,7 @@ struct Shared {
 
 std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const Graph>& graph,
                                                    int device,
-                                                   Placement placement,
+                                                   Location placement,
                                                    const Progress& progress) {
   if (graph->part()) {
     throw_invalid("sampling on a device needs a whole graph; this store is part ",
@@ -129,7 +128,7 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
   Shared& all = shared->get();
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.graphs, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, placement.location}];
+  std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, placement}];
   auto placed = known.lock();
   if (placed == nullptr) {
     placed = std::make_shared<const PlacedGraph>(graph, device, placement, progress);

@@ -56,7 +56,7 @@ CudaRelationBuilder::CudaRelationBuilder(const CudaWork& work,
       method_(method),
       csc_(csc_of(graph, edge_type)),
       bad_(bad),
-      is_in_place_(graph.placement().location == Location::kInPlace),
+      is_in_place_(graph.placement() == Location::kInPlace),
       row_order_(order) {}
 
 bool CudaRelationBuilder::replaces() const {

@@ -95,7 +95,7 @@ const Table& CudaTable::table() const {
 int CudaTable::device() const {
   return placed_->device;
 }
-Placement CudaTable::placement() const {
+Location CudaTable::placement() const {
   return placed_->placement;
 }
 const std::string& CudaTable::refusal() const {

@@ -19,7 +19,7 @@ PlacedTable::PlacedTable(Table its_table, const CudaTableOptions& options)
     read_there(caches);
     return;
   }
-  switch (placement.location) {
+  switch (placement) {
     case Location::kInPlace:
       lock(options);
       break;
@@ -33,7 +33,7 @@ PlacedTable::PlacedTable(Table its_table, const CudaTableOptions& options)
       copy_to_device();
       break;
     default:
-      throw_invalid("placement is '", name(placement.location),
+      throw_invalid("placement is '", name(placement),
                     "', expected 'in_place', 'device' or 'pinned_copy'");
   }
   if (caches) cache = make_device_cache(table, options.cached, device);
@@ -55,7 +55,7 @@ void PlacedTable::read_there(bool caches) {
   if (table.rows().device != device)
     throw_invalid(table.name(), " lies on device ", table.rows().device, ", not on device ",
                   device);
-  if (caches || (placement.location != Location::kInPlace && placement.location != Location::kAuto))
+  if (caches || (placement != Location::kInPlace && placement != Location::kAuto))
     throw_invalid(table.name(), " lies on device ", device, ", where its placement is 'in_place'",
                   caches ? " and a cache is no use" : "");
   placement = Location::kInPlace;

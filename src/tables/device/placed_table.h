@@ -33,7 +33,7 @@ class PlacedTable {
 
   const Table table;
   const int device;
-  Placement placement;
+  Location placement = Location::kAuto;
   std::string refusal;
   bool on_host = false;  // kernels read rows from memory of the host
   void* rows = nullptr;  // by their address on the device, as `scale`

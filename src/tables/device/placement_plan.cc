@@ -22,10 +22,10 @@ std::string describe(const ReadingRates& rates) {
 
 PlacementDecision PlacementPlan::decide(const std::string& name,
                                         int64_t bytes,
-                                        Placement wanted,
+                                        Location wanted,
                                         const std::function<ReadingRates()>& measure) {
-  if (wanted.location != Location::kAuto) {
-    if (wanted.location == Location::kDevice) budget_ -= bytes;
+  if (wanted != Location::kAuto) {
+    if (wanted == Location::kDevice) budget_ -= bytes;
     return {name, wanted, bytes, "as asked"};
   }
   const std::string sizes = in_gb(static_cast<double>(bytes)) + " of the " +

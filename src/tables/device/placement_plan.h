@@ -21,7 +21,7 @@ class PlacementPlan {
   // kAuto is the user's, and is taken whatever it costs.
   [[nodiscard]] PlacementDecision decide(const std::string& name,
                                          int64_t bytes,
-                                         Placement wanted,
+                                         Location wanted,
                                          const std::function<ReadingRates()>& measure);
 
  private:

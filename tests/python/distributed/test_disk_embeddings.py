@@ -27,7 +27,7 @@ def assert_equal(some, others) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [*(pytest.param(size, marks=pytest.mark.slow) for size in (1, 2)), 3])
 def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, method):
     """Also those of one process, where gradients are not averaged."""
     answers = world.call(ranks.learn_everywhere, method, tmp_path, size=size)

@@ -298,13 +298,27 @@ def assert_same_training(answers, expected) -> None:
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("mode", [{}] + [{"ranks": ramet.Cooperate(ownership=o)} for o in (None, "hash")], ids=str)
-@pytest.mark.parametrize("placement", ["continuous", "chunked", "distributed"])
-@pytest.mark.parametrize("size", [1, 2, 4])
+APART, RANGES, HASH = {}, *({"ranks": ramet.Cooperate(ownership=ownership)} for ownership in (None, "hash"))
+
+
+@pytest.mark.parametrize(  # every pair of two of the three: continuous rows take ranges
+    ("size", "placement", "mode"),
+    [
+        (1, "continuous", APART),
+        (2, "continuous", RANGES),
+        (4, "continuous", APART),
+        (1, "chunked", HASH),
+        (2, "chunked", APART),
+        (4, "chunked", RANGES),
+        (1, "distributed", RANGES),
+        (2, "distributed", HASH),
+        (4, "distributed", APART),
+        (4, "distributed", HASH),
+    ],
+    ids=str,
+)
 def test_training_is_that_of_one_process(world, trained_alone, store, size, placement, mode):
     """With torch's DistributedDataParallel, and a schedule of the learning rate."""
-    if placement == "continuous" and "ranks" in mode and mode["ranks"].ownership:
-        pytest.skip("takes ranges")
     for method, expected in trained_alone.items():
         answers = world.call(train, store, OPTIONS | mode, method, 10, placement, size=size)
         assert_same_training(answers, expected)

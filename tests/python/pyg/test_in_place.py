@@ -6,7 +6,6 @@ import threading
 
 import pytest
 import torch
-import torch.multiprocessing
 from pyg_graphs import CITES, heterogeneous, homogeneous, pairs_of
 from torch_geometric.data import Data
 
@@ -287,21 +286,3 @@ def test_weights_in_shared_memory_decide_draws(weight):
     (batch,) = make(data, input_nodes=data.edge_index[1, :1], weight_attr="w")
     first = batch.edge_index[1] == 0
     assert batch.e_id[first].tolist() == [0] and torch.equal(batch.w, data.w[batch.e_id])
-
-
-def _rank(number: int, data, queue, leave) -> None:
-    loader = make(data, input_nodes=torch.arange(number, 100, 2))
-    assert_rows(loader, data)
-    queue.put((number, data.x.is_shared(), graph_of(loader)._core.identity))
-    leave.wait()
-
-
-def test_spawned_ranks_have_one_topology_and_the_rows_that_torch_shares():
-    data, context = homogeneous(), torch.multiprocessing.get_context("spawn")
-    queue, leave = context.SimpleQueue(), context.Event()
-    ranks = torch.multiprocessing.spawn(_rank, (data, queue, leave), nprocs=2, join=False)
-    first, second = (queue.get() for _ in range(2))
-    leave.set()
-    while not ranks.join():
-        pass
-    assert first[1:] == second[1:] and first[1]

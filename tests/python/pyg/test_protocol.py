@@ -3,13 +3,11 @@
 import logging
 import multiprocessing
 import os
-import pickle
 from itertools import chain
 from unittest import mock
 
 import pytest
 import torch
-import torch.multiprocessing
 import torch_geometric.loader as pyg_loaders
 from pyg_graphs import heterogeneous, homogeneous
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, WeightedRandomSampler
@@ -167,33 +165,6 @@ def test_loaders_over_one_data_share_its_edges():
     assert set(next(iter(make(hetero, input_nodes="paper"))).edge_types) > known
     with pytest.raises(ValueError, match="make another loader"):
         next(iter(before))
-
-
-def _first_batch(loader, queue) -> None:
-    torch.manual_seed(1)
-    loader = pickle.loads(loader) if isinstance(loader, bytes) else loader
-    batch = next(iter(loader))
-    queue.put({key: batch[key].tolist() for key in ("n_id", "edge_index", "e_id", "x", "edge_attr", "names_index")})
-    queue.put((loader.data.x.is_shared(), loader.node_sampler.source.graph._core.identity))
-
-
-@pytest.mark.parametrize("hand_over", [pickle.dumps, lambda loader: loader], ids=["pickle", "multiprocessing"])
-def test_a_loader_travels_to_another_process(hand_over):
-    """Rows by torch's shared memory where multiprocessing pickles; the edges are shared in either way."""
-    data = homogeneous(5000, 20_000)
-    data.x = torch.randn(5000, 100)
-    data.names_index = torch.arange(10_000).view(2, 5000)
-    loader = make(data, shuffle=True, input_nodes=torch.arange(50))
-    torch.manual_seed(1)
-    expected = next(iter(loader))
-    context = torch.multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    child = context.Process(target=_first_batch, args=(hand_over(loader), queue))
-    child.start()
-    found, shared = queue.get(), queue.get()
-    child.join()
-    assert found == {key: expected[key].tolist() for key in found}
-    assert shared == (hand_over is not pickle.dumps, loader.node_sampler.source.graph._core.identity)
 
 
 def test_other_peoples_loaders_take_it():

@@ -58,8 +58,7 @@ def test_batches(case, method, expand, fanouts):
     if kind == "64 bits" and "weighted" in method:
         pytest.skip("the store that is written by hand has no tables")
     options = METHODS[method] | {"seed": 3, "epoch": 1, "step": 6, "disjoint": True, "expand": expand}
-    for threads in (1, 3):
-        check((graph, twin_graph), SEEDS, fanouts, seed_type, threads=threads, **options)
+    check((graph, twin_graph), SEEDS, fanouts, seed_type, threads=(1, 3), **options)
 
 
 @pytest.mark.parametrize("seeds", [[], [5]])

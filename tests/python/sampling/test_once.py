@@ -30,9 +30,8 @@ def test_batches(case, method, fanouts):
     kind, graph, twin_graph, seed_type = case
     if kind == "64 bits" and "weighted" in method:
         pytest.skip("the store that is written by hand has no tables")
-    options = METHODS[method] | {"seed": 3, "epoch": 1, "step": 6}
-    check((graph, twin_graph), SEEDS, fanouts, seed_type, expand="once", **options)
-    check((graph, twin_graph), SEEDS, fanouts, seed_type, threads=3, expand="once", **options)
+    options = METHODS[method] | {"seed": 3, "epoch": 1, "step": 6, "expand": "once"}
+    check((graph, twin_graph), SEEDS, fanouts, seed_type, threads=(1, 3), **options)
 
 
 def test_names_and_fanouts_by_edge_type(hetero):

@@ -1,9 +1,7 @@
 """graph.edge_subgraph: some edges, over the nodes and tables of the graph."""
 
-import multiprocessing
 import pickle
 import re
-from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -131,12 +129,10 @@ def test_batches_have_no_other_edges(graph):
     assert np.isin(seen, [edge[2] for edge in expected_of(graph, ids)]).all()
 
 
-def test_another_process_has_the_same_graph(graph):
+def test_another_process_has_the_same_graph(graph, in_another_process):
     view = graph.edge_subgraph(some_ids(graph))
     assert len(pickle.dumps(view)) < 2000
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
-        there = processes.submit(ramet.Graph.indices, view).result()
-    assert (there == view.indices()).all()
+    assert (in_another_process(ramet.Graph.indices, view) == view.indices()).all()
 
 
 def test_it_is_saved_as_a_graph_of_its_own(graph, tmp_path):

@@ -1,8 +1,6 @@
 """What a store says of the reverses of its edges; docs/format.md, section 1."""
 
-import multiprocessing
 import pickle
-from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -34,15 +32,14 @@ def named():
     ("make", "expected"),
     [(undirected, {EDGE: (EDGE, 4)}), (named, {BUYS: (BOUGHT, 0), BOUGHT: (BUYS, 0)})],
 )
-def test_every_form_of_a_graph_says_so(make, expected, tmp_path):
+def test_every_form_of_a_graph_says_so(make, expected, in_another_process, tmp_path):
     graph = make()
     ramet.save(graph, tmp_path / "store")
     opened = ramet.open(tmp_path / "store")
     ramet.save(opened, tmp_path / "again")
     ramet.partition(opened, 2, tmp_path / "parts", method="range")
     some = opened.edge_subgraph({opened.edge_types[0]: [1]})
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
-        there = [processes.submit(said_of, each).result() for each in (graph, opened, some)]
+    there = [in_another_process(said_of, each) for each in (graph, opened, some)]
     forms = [graph, pickle.loads(pickle.dumps(graph)), opened, some, ramet.open(tmp_path / "again")]
     forms += [ramet.open(tmp_path / "parts" / f"part-{part}") for part in range(2)]
     assert [said_of(form) for form in forms] + there == [expected] * (len(forms) + 3)

@@ -1,6 +1,5 @@
 """ramet.Table.open in one process: rows of .npy files, raw files and folders of parts."""
 
-import multiprocessing
 import os
 import pickle
 import resource
@@ -112,13 +111,13 @@ def test_rows_of_files_do_not_learn(tmp_path):
 
 def test_more_files_than_a_process_may_have_open(tmp_path):
     rows = some_rows()
-    paths = in_files(tmp_path / "files", rows, cuts=list(range(0, 301, 2)))
+    paths = in_files(tmp_path / "files", rows, cuts=list(range(0, 301, 4)))
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 50, limits[1]))
     try:
         table = ramet.Table.open(paths)
         table.save(tmp_path / "saved")
-        parts = ramet.Table.open([tmp_path / f"saved/part-{k}" for k in range(150)])
+        parts = ramet.Table.open([tmp_path / f"saved/part-{k}" for k in range(75)])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     for opened in (table, parts):
@@ -148,7 +147,7 @@ def gathered(table):
 
 
 @pytest.mark.parametrize("kind", ["npy", "bin", "folder"])
-def test_a_pickle_is_a_handle(tmp_path, kind):
+def test_a_pickle_is_a_handle(tmp_path, in_another_process, kind):
     rows = some_rows()
     options = {"dtype": "float32", "shape": (300, 5)} if kind == "bin" else {}
     if kind == "folder":
@@ -158,8 +157,7 @@ def test_a_pickle_is_a_handle(tmp_path, kind):
         table = ramet.Table.open(in_files(tmp_path, rows, kind), **options)
     handle = pickle.dumps(table)
     assert len(handle) < 1000
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        np.testing.assert_array_equal(pool.apply(gathered, (table,)), rows[IDS])
+    np.testing.assert_array_equal(in_another_process(gathered, table), rows[IDS])
     if kind == "folder":
         ramet.Table(rows).save(tmp_path / "saved")
     else:

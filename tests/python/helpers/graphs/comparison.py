@@ -133,17 +133,19 @@ def assert_equal_edges(graph, batch, expected):
 
 
 def check(pair, seeds, fanouts, seed_type=None, threads=1, **options):
-    """Samples with both, compares, and gives the engine's batch. seeds: of `seed_type`, or a dict by type."""
+    """Samples with both, compares, and gives the engine's batch. seeds: of `seed_type`, or a dict by type. threads: one
+    number, or several, with each of which the engine samples."""
     graph, twin_graph = pair
     chosen = seeds if seed_type is None else (seed_type, seeds)
-    batch = ramet.sample(graph, chosen, fanouts, threads=threads, **options)
     by_edge = fanouts if isinstance(fanouts, dict) else dict.fromkeys(graph.edge_types, fanouts)
     expected = twin.sample(twin_graph, seed_type or graph.node_types[0], seeds, by_edge, **options)
     given = by_type(seeds, [seed_type])
-    assert {t: np.asarray(ids).tolist() for t, ids in by_type(batch.seeds, [seed_type]).items()} == {
-        t: list(ids) for t, ids in given.items()
-    }
-    assert_equal(graph, batch, expected)
+    for count in [threads] if isinstance(threads, int) else threads:
+        batch = ramet.sample(graph, chosen, fanouts, threads=count, **options)
+        assert {t: np.asarray(ids).tolist() for t, ids in by_type(batch.seeds, [seed_type]).items()} == {
+            t: list(ids) for t, ids in given.items()
+        }
+        assert_equal(graph, batch, expected)
     return batch
 
 
