@@ -112,12 +112,21 @@ def _add_generate(commands) -> None:
     planted = parser.add_argument_group("planted")
     option(planted, "--nodes", "num_nodes", count, "N", "nodes")
     option(planted, "--edges", "num_edges", count, "N", "edges, before reverses")
+    planted.add_argument(
+        "--undirected",
+        action=argparse.BooleanOptionalAction,
+        default=argparse.SUPPRESS,
+        help="add reverses and drop repeats; else draw sources evenly (default: add)",
+    )
     option(planted, "--communities", "communities", count, "N", "communities")
     option(planted, "--classes", "classes", count, "N", "classes of labels")
     option(planted, "--skew", "skew", whole(5), "N", "1: uniform degrees; 2, 3, 4: heavier tails")
     option(planted, "--homophily", "homophily", float, "X", "share of edges in a community")
     option(planted, "--signal", "signal", float, "X", "strength of a class in the features")
     option(planted, "--val-fraction", "val_fraction", float, "X", "share of nodes to validate on")
+    option(planted, "--labeled", "labeled", float, "X", "share of nodes with a label")
+    option(planted, "--dtype", "dtype", str, "DTYPE", "of the features: float32, float16 or bfloat16")
+    planted.add_argument("--memory", metavar="1G", help="bytes that it may take: K, M, G or T (default: no bound)")
     rmat = parser.add_argument_group("rmat")
     option(rmat, "--scale", "scale", whole(1 << 31), "N", "2^N nodes")
     option(rmat, "--edge-factor", "edge_factor", count, "N", "edges per node, before reverses")
@@ -163,7 +172,8 @@ def _add_partition(commands) -> None:
 def _generate(args) -> None:
     names = {name for options in MODELS.values() for name in options}
     options = {name: value for name, value in vars(args).items() if name in names}
-    graph = generate(args.out, model=args.model, preset=args.preset, progress=shows_progress(args), **options)
+    options |= {"model": args.model, "preset": args.preset, "memory": args.memory}
+    graph = generate(args.out, progress=shows_progress(args), **options)
     summarize(args, graph)
 
 
