@@ -21,7 +21,8 @@ from ramet.storage.checksums import has_checksums, parts_in
 from ramet.stores import info, partition
 from ramet.stores.build import generate
 from ramet.stores.generators import MODELS, PRESETS
-from ramet.stores.metis import BALANCES
+from ramet.stores.kaminpar import PRESETS as KAMINPAR_PRESETS
+from ramet.stores.undirected import BALANCES
 from ramet.stores.verify import verify
 
 
@@ -161,8 +162,11 @@ def _add_partition(commands) -> None:
     parser.add_argument("--parts", type=count, required=True, metavar="P", help="how many parts")
     parser.add_argument("--out", metavar="FOLDER", help="where the parts go (default: STORE-parts-P)")
     parser.add_argument("--method", choices=partition.METHODS, default="metis", help="who owns a node (default: metis)")
-    parser.add_argument("--balance", choices=BALANCES, default="nodes", help="of metis: what is even (default: nodes)")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of metis (default: 0)")
+    words = "of kaminpar: how thoroughly it works (default: default)"
+    parser.add_argument("--preset", choices=KAMINPAR_PRESETS, default="default", help=words)
+    words = "of metis and kaminpar: what is even (default: nodes)"
+    parser.add_argument("--balance", choices=BALANCES, default="nodes", help=words)
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of metis and kaminpar (default: 0)")
     parser.add_argument("--only-owner", action="store_true", help="write who owns each node, and no stores")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     add_quiet(parser)
@@ -201,6 +205,7 @@ def _partition(args) -> None:
         args.parts,
         out,
         method=args.method,
+        preset=args.preset,
         balance=args.balance,
         seed=args.seed,
         only_owner=args.only_owner,
