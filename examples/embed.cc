@@ -11,7 +11,7 @@
 
 int main() try {
   const auto store = ramet::make_segment(
-      ramet::generate_planted({.num_nodes = 20'000, .num_edges = 200'000, .feature_width = 32}));
+      ramet::generate_rmat({.scale = 14, .edge_factor = 12, .feature_width = 32}));
   const auto graph = ramet::Graph::from_store(store);  // or Store::open("folder")
 
   ramet::LoaderOptions options;
@@ -19,8 +19,7 @@ int main() try {
   options.inputs.front().ids = graph->splits().at("train").at("node");
   options.batch_size = 512;
   options.shuffle = true;
-  options.tables = {{.node_type = 0, .name = "feat"},
-                    {.node_type = 0, .name = "label", .at_seeds = true}};
+  options.tables = {{.node_type = 0, .name = "feat"}};
   const ramet::NeighborLoader loader(graph, options);
 
   const auto epoch = loader.start(0);

@@ -84,7 +84,7 @@ FLOORS = (
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names.split()}
 # What a plain `import ramet` does not load: most of it is optional.
-OPTIONAL = "matplotlib pyarrow pymetis pytorch_lightning scipy torch torch_geometric tqdm yaml"
+OPTIONAL = "kaminpar matplotlib pyarrow pymetis pytorch_lightning scipy torch torch_geometric tqdm yaml"
 DEFERRED = set(OPTIONAL.split())
 
 # Foreign headers and the one folder that may see them; None: nobody may.

@@ -1,5 +1,5 @@
 // Graphs from a seed. Everything is a function of (seed, node) or (seed, edge), so the result does
-// not depend on threads. The graphs are symmetric, have no repeated edges, and own their memory.
+// not depend on threads, nor on how many are asked for at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,48 @@ namespace ramet {
 
 // Planted communities: a learnable graph with power-law degrees and noisy features.
 //
-// Node v belongs to community v mod communities and has label community mod classes. Edge endpoints
+// Node v belongs to community v mod communities and to class community mod classes. Edge endpoints
 // are drawn with weight rank^-(1 - 1/skew), which makes degrees a power law of exponent
 // 1 + skew / (skew - 1) (Chung, Lu 2002); a share `homophily` of the edges stays inside a
 // community. A feature row is its class's random +-1 vector times `signal`, plus noise of
 // variance 1.
 struct PlantedOptions {
   int64_t num_nodes = 100'000;
-  int64_t num_edges = 1'000'000;  // undirected draws; reverses are added, repeats dropped
+  int64_t num_edges = 1'000'000;  // draws
+  bool undirected = true;         // add reverses and drop repeats; else draw sources evenly
   int64_t communities = 16;
   int64_t classes = 16;
   int64_t feature_width = 64;
   int skew = 3;  // 1: uniform degrees; 2, 3, 4: heavier tails
   double homophily = 0.7;
   double signal = 0.1;
-  double train_fraction = 0.1, val_fraction = 0.05;  // the rest is "test"
+  double train_fraction = 0.1, val_fraction = 0.05;
+  double labeled = 1;  // the share of nodes with a label; those not in "train" or "val" are "test"
   uint64_t seed = 0;
 };
 
-// The contents of a store, owning their memory. Throws kInvalidArgument naming a bad option.
-[[nodiscard]] StoreContents generate_planted(const PlantedOptions& options, int threads = 0);
+// All throw kInvalidArgument naming a bad option.
+void check(const PlantedOptions& options);
+
+// The draws from number `first` on, as many as the spans hold: both of one length.
+void planted_edges(const PlantedOptions& options,
+                   int64_t first,
+                   std::span<int32_t> src,
+                   std::span<int32_t> dst,
+                   int threads = 0);
+
+// The feature rows from node `first` on, as many as `out` holds.
+void planted_features(const PlantedOptions& options,
+                      int64_t first,
+                      std::span<float> out,
+                      int threads = 0);
+
+// The labels and splits from node `first` on: -1 is no label; 0, 1, 2, 3 are "train", "val", "test"
+// and none. Both spans have one length.
+void planted_labels(const PlantedOptions& options,
+                    int64_t first,
+                    std::span<int64_t> labels,
+                    std::span<uint8_t> splits);
 
 // R-MAT: every edge falls through `scale` levels of a 2^scale x 2^scale adjacency matrix, into one
 // of four quadrants at each, with probabilities a, b, c and the rest (Chakrabarti, Zhan, Faloutsos:

@@ -70,6 +70,8 @@ OpenMode mode_of(bool copy_on_write) {
   return copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead;
 }
 
+template <typename T>
+using ToFill = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FloatRows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // to be filled
 
 // uint64[count]: a word for each node, by which ramet.build splits classes.
@@ -166,33 +168,58 @@ void bind_store(nb::module_& m) {
       nb::arg("sorted_rows") = SortedRows{}, nb::arg("reverses") = Reverses{},
       nb::arg("progress") = nb::none());
 
-  m.def(
-      "generate_planted",
-      [](int64_t num_nodes, int64_t num_edges, int64_t communities, int64_t classes,
-         int64_t feature_width, int skew, double homophily, double signal, double train_fraction,
-         double val_fraction, uint64_t seed, int threads) {
-        StoreContents contents;
-        {
-          const GilRelease release;
-          contents = generate_planted({.num_nodes = num_nodes,
-                                       .num_edges = num_edges,
-                                       .communities = communities,
-                                       .classes = classes,
-                                       .feature_width = feature_width,
-                                       .skew = skew,
-                                       .homophily = homophily,
-                                       .signal = signal,
-                                       .train_fraction = train_fraction,
-                                       .val_fraction = val_fraction,
-                                       .seed = seed},
-                                      threads);
-        }
-        return as_tuple(contents);
-      },
-      nb::kw_only(), nb::arg("num_nodes"), nb::arg("num_edges"), nb::arg("communities"),
-      nb::arg("classes"), nb::arg("feature_width"), nb::arg("skew"), nb::arg("homophily"),
-      nb::arg("signal"), nb::arg("train_fraction"), nb::arg("val_fraction"), nb::arg("seed"),
-      nb::arg("threads") = 0);
+  nb::class_<PlantedOptions>(m, "Planted")
+      .def(
+          "__init__",
+          [](PlantedOptions* self, int64_t num_nodes, int64_t num_edges, bool undirected,
+             int64_t communities, int64_t classes, int64_t feature_width, int skew,
+             double homophily, double signal, double train_fraction, double val_fraction,
+             double labeled, uint64_t seed) {
+            const PlantedOptions options{.num_nodes = num_nodes,
+                                         .num_edges = num_edges,
+                                         .undirected = undirected,
+                                         .communities = communities,
+                                         .classes = classes,
+                                         .feature_width = feature_width,
+                                         .skew = skew,
+                                         .homophily = homophily,
+                                         .signal = signal,
+                                         .train_fraction = train_fraction,
+                                         .val_fraction = val_fraction,
+                                         .labeled = labeled,
+                                         .seed = seed};
+            check(options);
+            new (self) PlantedOptions(options);
+          },
+          nb::kw_only(), nb::arg("num_nodes"), nb::arg("num_edges"), nb::arg("undirected"),
+          nb::arg("communities"), nb::arg("classes"), nb::arg("feature_width"), nb::arg("skew"),
+          nb::arg("homophily"), nb::arg("signal"), nb::arg("train_fraction"),
+          nb::arg("val_fraction"), nb::arg("labeled"), nb::arg("seed"))
+      .def(
+          "edges",
+          [](const PlantedOptions& self, int64_t first, const ToFill<int32_t>& src,
+             const ToFill<int32_t>& dst, int threads) {
+            const GilRelease release;
+            planted_edges(self, first, {src.data(), src.size()}, {dst.data(), dst.size()}, threads);
+          },
+          nb::arg("first"), nb::arg("src").noconvert(), nb::arg("dst").noconvert(),
+          nb::arg("threads") = 0)
+      .def(
+          "features",
+          [](const PlantedOptions& self, int64_t first, const FloatRows& out, int threads) {
+            const GilRelease release;
+            planted_features(self, first, {out.data(), out.size()}, threads);
+          },
+          nb::arg("first"), nb::arg("out").noconvert(), nb::arg("threads") = 0)
+      .def(
+          "labels",
+          [](const PlantedOptions& self, int64_t first, const ToFill<int64_t>& labels,
+             const ToFill<uint8_t>& splits) {
+            const GilRelease release;
+            planted_labels(self, first, {labels.data(), labels.size()},
+                           {splits.data(), splits.size()});
+          },
+          nb::arg("first"), nb::arg("labels").noconvert(), nb::arg("splits").noconvert());
 
   m.def(
       "generate_rmat",

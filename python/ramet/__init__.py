@@ -28,7 +28,7 @@ from ramet.loading.samplers import Budget, Labor, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.loading.times import Time
-from ramet.stores.build import build
+from ramet.stores.build import build, generate
 from ramet.stores.build_tables import plan
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
@@ -83,6 +83,7 @@ __all__ = [
     "from_edge_index",
     "from_pyg",
     "from_scipy",
+    "generate",
     "keep_memory",
     "node2vec_walk",
     "open",

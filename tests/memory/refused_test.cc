@@ -39,6 +39,10 @@ namespace {
 constexpr int64_t kNodes = 60;
 constexpr int64_t kMostRequests = 20'000;
 
+StoreContents small_contents() {
+  return generate_rmat({.scale = 5, .edge_factor = 6, .feature_width = 8}, 1);
+}
+
 struct Held {
   int64_t descriptors = test::open_descriptors();
   int64_t threads = test::running_threads();
@@ -152,7 +156,7 @@ TEST_CASE("building a CSC beyond memory") {
 }
 
 TEST_CASE("making a segment, and validating it") {
-  const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
+  const StoreContents contents = small_contents();
   refuse_each([&] {
     const auto graph = test::graph_of(contents);
     validate(*graph, 2);
@@ -163,14 +167,14 @@ TEST_CASE("making a segment, and validating it") {
 TEST_CASE("opening a folder") {
   const test::TempDir folder;
   const std::string path = folder / "store";
-  write_store(path, generate_planted({.num_nodes = 40, .num_edges = 200}, 1));
+  write_store(path, small_contents());
   refuse_each([&] { return Graph::from_store(Store::open(path))->fingerprint(); });
 }
 
 TEST_CASE("writing a store over another") {
   const test::TempDir folder;
   const std::string path = folder / "store";
-  const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
+  const StoreContents contents = small_contents();
   refuse_each([&] {
     write_store(path, contents);
     return true;
@@ -180,7 +184,7 @@ TEST_CASE("writing a store over another") {
 
 TEST_CASE("a writer that was refused something once leaves no temporary folder") {
   const test::TempDir folder;
-  const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
+  const StoreContents contents = small_contents();
   bool happened = true;
   for (int64_t first = 0; happened; ++first) {
     REQUIRE(first < kMostRequests);
@@ -245,7 +249,7 @@ TEST_CASE("an epoch of a loader") {
 
 TEST_CASE("an epoch of a loader of rows that lie on a disk, through a cache") {
   const test::TempDir folder;
-  write_store(folder / "store", generate_planted({.num_nodes = 40, .num_edges = 200}, 1));
+  write_store(folder / "store", small_contents());
   const auto graph = Graph::from_store(Store::open(folder / "store"));
   for (const CacheBy by : {CacheBy::kLookAhead, CacheBy::kRecency}) {
     LoaderOptions options = loader_options(2);

@@ -14,7 +14,7 @@ import ramet
 from ramet import _core
 from ramet.commands.main import main
 from ramet.storage.checksums import read_checksums, write_checksums
-from ramet.stores import generators
+from ramet.stores import generators, planted
 from ramet.stores.build import generate
 
 SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", "4", "--features", "8"]
@@ -64,6 +64,29 @@ def test_generate_is_a_function_of_its_seed(store, tmp_path, capsys):
     assert_same_but_for_the_id(tmp_path / "again", store)
     assert main(["generate", str(tmp_path / "other"), *SMALL, "--seed", "4", "--quiet"]) == 0
     assert (tmp_path / "other" / "checksums.txt").read_text() != (store / "checksums.txt").read_text()
+
+
+def test_memory_and_threads_change_no_bit_of_what_is_generated(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(planted, "CHUNK", 10_000)  # several pieces of everything
+    monkeypatch.setattr(planted, "CHUNK_BYTES", 1 << 19)
+    papers = {"num_nodes": 3000, "num_edges": 30_000, "communities": 172, "labeled": 0.4, "train_fraction": 0.3}
+    for name, options in ("papers", {"preset": "papers100m", **papers}), ("both_ways", papers | {"val_fraction": 0.1}):
+        ramet.generate(tmp_path / name, **options, threads=1)
+        ramet.generate(tmp_path / f"{name}-128M", **options, memory="128M", threads=3)
+        assert_same_but_for_the_id(tmp_path / name, tmp_path / f"{name}-128M")
+    graph = ramet.open(tmp_path / "papers")
+    assert graph.num_edges() == 30_000 and graph.table("feat").dtype == np.float16
+    in_degrees, out_degrees = np.diff(graph.indptr()), np.bincount(graph.indices())
+    assert out_degrees.max() < 40 < in_degrees.max()
+    labels, in_splits = graph.table("label").numpy(), sum(len(graph.split(name)) for name in graph.splits)
+    assert np.count_nonzero(labels >= 0) == in_splits == pytest.approx(1200, rel=0.1)
+    free = error_of(capsys, "generate", tmp_path / "large", "--preset", "papers100m", "--memory", "1T")
+    assert "of memory, and" in free
+    rmat = error_of(capsys, "generate", tmp_path / "large", "--model", "rmat", "--memory", "1G")
+    assert "model 'rmat' is made in memory" in rmat
+    with pytest.raises(ValueError, match="dtype is 'int8'"):
+        ramet.generate(tmp_path / "large", dtype="int8")
+    assert {path.name for path in tmp_path.iterdir()} == {"papers", "papers-128M", "both_ways", "both_ways-128M"}
 
 
 RMAT_8 = generators.MODELS["rmat"] | {"scale": 8, "feature_width": 3}

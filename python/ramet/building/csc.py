@@ -12,7 +12,7 @@ from ramet.arrays import INT32_MAX
 from ramet.building.edges import Edges
 from ramet.building.external import OTHERS, external_csc
 from ramet.building.parallel_edges import Rows, require_equal_rows
-from ramet.building.scratch import Column, Scratch
+from ramet.building.scratch import CHUNK, Column, Scratch
 from ramet.storage.contents import Csc
 
 BLOCK = 1 << 20  # edges, of work that goes row by row
@@ -30,8 +30,10 @@ class CscBuilder:
         """Its ids are numbers of the edges in `ends`, of their reverses from len(edges) on."""
         if self._memory is None:
             return Csc(*_core.build_csc(*ends, num_src, num_dst, undirected))
+        src, dst = ends
+        pieces = ((src[begin : begin + CHUNK], dst[begin : begin + CHUNK]) for begin in range(0, len(src), CHUNK))
         with self._scratch.errors():
-            return external_csc(ends, num_src, num_dst, undirected, self._scratch, self._memory)
+            return external_csc(pieces, num_src, num_dst, self._scratch, self._memory, undirected=undirected)
 
     def merge_parallel(self, edges: Edges, num_src: int, num_dst: int) -> None:
         """Keeps the first of the edges with the same ends, as edges.table.duplicates says."""

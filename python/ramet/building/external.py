@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from ramet import _core
-from ramet.building.scratch import CHUNK, Scratch
+from ramet.building.scratch import Scratch
 from ramet.storage.contents import Csc
 
 Report = Callable[[int, int], None]
@@ -16,20 +16,22 @@ OTHERS = 64 << 20  # bytes of a build's memory that are not for edges
 
 
 def external_csc(
-    ends: tuple[np.ndarray, np.ndarray],
+    ends: Iterable[tuple[np.ndarray, np.ndarray]],
     num_src: int,
     num_dst: int,
-    undirected: bool,
     scratch: Scratch,
     memory: int,
+    *,
+    undirected: bool,
+    edge_ids: bool = True,
     report: Report | None = None,
 ) -> Csc:
-    """What _core.build_csc() makes of these edges, within `memory` bytes. report: of what finishing has read."""
+    """What _core.build_csc() makes of these edges, within `memory` bytes. ends: (src, dst) of all edges, piece by
+    piece. report: of what finishing has read."""
     builder = _core.ExternalCsc(os.fsencode(scratch.folder), num_src, num_dst, memory - OTHERS, undirected)
-    src, dst = ends
-    for begin in range(0, len(src), CHUNK):
-        builder.add(src[begin : begin + CHUNK], dst[begin : begin + CHUNK])
-    files = [scratch.file() for _ in range(3)]
+    for src, dst in ends:
+        builder.add(src, dst)
+    files = [scratch.file() for _ in range(2 + edge_ids)]
     try:
         paths = [f"/proc/self/fd/{file}" for file in files]
         _, has_ids = builder.finish(*map(os.fsencode, paths), progress=report)

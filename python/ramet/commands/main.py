@@ -21,7 +21,8 @@ from ramet.storage.checksums import has_checksums, parts_in
 from ramet.stores import info, partition
 from ramet.stores.build import generate
 from ramet.stores.generators import MODELS, PRESETS
-from ramet.stores.metis import BALANCES
+from ramet.stores.kaminpar import PRESETS as KAMINPAR_PRESETS
+from ramet.stores.undirected import BALANCES
 from ramet.stores.verify import verify
 
 
@@ -112,12 +113,21 @@ def _add_generate(commands) -> None:
     planted = parser.add_argument_group("planted")
     option(planted, "--nodes", "num_nodes", count, "N", "nodes")
     option(planted, "--edges", "num_edges", count, "N", "edges, before reverses")
+    planted.add_argument(
+        "--undirected",
+        action=argparse.BooleanOptionalAction,
+        default=argparse.SUPPRESS,
+        help="add reverses and drop repeats; else draw sources evenly (default: add)",
+    )
     option(planted, "--communities", "communities", count, "N", "communities")
     option(planted, "--classes", "classes", count, "N", "classes of labels")
     option(planted, "--skew", "skew", whole(5), "N", "1: uniform degrees; 2, 3, 4: heavier tails")
     option(planted, "--homophily", "homophily", float, "X", "share of edges in a community")
     option(planted, "--signal", "signal", float, "X", "strength of a class in the features")
     option(planted, "--val-fraction", "val_fraction", float, "X", "share of nodes to validate on")
+    option(planted, "--labeled", "labeled", float, "X", "share of nodes with a label")
+    option(planted, "--dtype", "dtype", str, "DTYPE", "of the features: float32, float16 or bfloat16")
+    planted.add_argument("--memory", metavar="1G", help="bytes that it may take: K, M, G or T (default: no bound)")
     rmat = parser.add_argument_group("rmat")
     option(rmat, "--scale", "scale", whole(1 << 31), "N", "2^N nodes")
     option(rmat, "--edge-factor", "edge_factor", count, "N", "edges per node, before reverses")
@@ -152,8 +162,11 @@ def _add_partition(commands) -> None:
     parser.add_argument("--parts", type=count, required=True, metavar="P", help="how many parts")
     parser.add_argument("--out", metavar="FOLDER", help="where the parts go (default: STORE-parts-P)")
     parser.add_argument("--method", choices=partition.METHODS, default="metis", help="who owns a node (default: metis)")
-    parser.add_argument("--balance", choices=BALANCES, default="nodes", help="of metis: what is even (default: nodes)")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of metis (default: 0)")
+    words = "of kaminpar: how thoroughly it works (default: default)"
+    parser.add_argument("--preset", choices=KAMINPAR_PRESETS, default="default", help=words)
+    words = "of metis and kaminpar: what is even (default: nodes)"
+    parser.add_argument("--balance", choices=BALANCES, default="nodes", help=words)
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="of metis and kaminpar (default: 0)")
     parser.add_argument("--only-owner", action="store_true", help="write who owns each node, and no stores")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     add_quiet(parser)
@@ -163,7 +176,8 @@ def _add_partition(commands) -> None:
 def _generate(args) -> None:
     names = {name for options in MODELS.values() for name in options}
     options = {name: value for name, value in vars(args).items() if name in names}
-    graph = generate(args.out, model=args.model, preset=args.preset, progress=shows_progress(args), **options)
+    options |= {"model": args.model, "preset": args.preset, "memory": args.memory}
+    graph = generate(args.out, progress=shows_progress(args), **options)
     summarize(args, graph)
 
 
@@ -191,6 +205,7 @@ def _partition(args) -> None:
         args.parts,
         out,
         method=args.method,
+        preset=args.preset,
         balance=args.balance,
         seed=args.seed,
         only_owner=args.only_owner,

@@ -16,7 +16,7 @@ from ramet.graph import open as open_store
 from ramet.inputs.tables import EdgeTable, NodeTable
 from ramet.storage.contents import write
 from ramet.stores import readers
-from ramet.stores.build_tables import build_tables, described, refuse_options
+from ramet.stores.build_tables import as_memory, build_tables, described, refuse_options
 from ramet.stores.convert import edge_list_contents
 from ramet.stores.generators import make, resolve
 from ramet.stores.readers.source import Source, dense_features
@@ -119,23 +119,36 @@ def build(
 
 
 def generate(
-    path, *, model: str | None = None, preset: str | None = None, threads: int = 0, progress: bool = False, **options
+    path,
+    *,
+    model: str | None = None,
+    preset: str | None = None,
+    memory: str | int | None = None,
+    threads: int = 0,
+    progress: bool = False,
+    **options,
 ) -> Graph:
     """Generates a graph from a seed, writes it as a store to the folder `path`, and opens the store.
 
     Args:
       model: "planted" (default): planted communities, power-law degrees, noisy features, learnable. "rmat": R-MAT with
           Graph500's parameters, hubs of extreme degree.
-      preset: a benchmark graph by name, "products" or "rmat-22"; `options` change it.
+      preset: a benchmark graph by name, "products", "rmat-22" or "papers100m"; `options` change it.
+      memory: as of build(), for "planted". The graph does not depend on it.
       threads: 0 for all cores. The graph does not depend on it.
       options: options of the model, see ramet.stores.generators.MODELS.
 
-    Raises ValueError naming an unknown or invalid option, and OSError where the disk fails.
+    Raises ValueError naming an unknown or invalid option, MemoryError or OSError, before anything is written, where
+    a graph with `memory` cannot fit, and OSError where the disk fails.
     """
     model, options = resolve(model, preset, options)
     path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
+    bound, beside = as_memory(memory), os.path.dirname(os.path.abspath(path))
     _core.check_target(os.fsencode(path))
-    counts, arrays, reverses = make(model, options, threads)
+    if bound is not None:
+        os.makedirs(beside, exist_ok=True)
+    of_run: dict = {"threads": threads, "memory": bound, "folder": beside, "progress": progress}
+    counts, arrays, reverses = make(model, options, **of_run)
     write(path, counts, arrays, reverses=reverses, progress=progress)
     return open_store(path)
 

@@ -9,14 +9,17 @@ from numbers import Real
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import shortened
+from ramet._support.arguments import as_flag, shortened
+from ramet.dtypes import feature_dtype
 from ramet.storage.contents import Reverses
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
+from ramet.stores.planted import Planted
 
 MODELS: dict[str, dict] = {
     "planted": {
         "num_nodes": 100_000,
         "num_edges": 1_000_000,
+        "undirected": True,
         "communities": 16,
         "classes": 16,
         "feature_width": 64,
@@ -25,6 +28,8 @@ MODELS: dict[str, dict] = {
         "signal": 0.1,
         "train_fraction": 0.1,
         "val_fraction": 0.05,
+        "labeled": 1.0,
+        "dtype": "float32",
         "seed": 0,
     },
     "rmat": {
@@ -42,7 +47,7 @@ MODELS: dict[str, dict] = {
 # Of what the engine takes at all, where that is not int64; it says itself what makes sense.
 RANGES = {"seed": (0, 2**64 - 1)} | dict.fromkeys(("skew", "scale", "feature_width"), (0, 2**31 - 1))
 
-# The graphs of docs/benchmarks.md: a model, and what differs from its defaults.
+# Benchmark graphs: a model, and what differs from its defaults. papers100m has the sizes of ogbn-papers100M.
 PRESETS: dict[str, tuple[str, dict]] = {
     "products": (
         "planted",
@@ -59,6 +64,23 @@ PRESETS: dict[str, tuple[str, dict]] = {
         },
     ),
     "rmat-22": ("rmat", {"scale": 22, "seed": 1}),
+    "papers100m": (
+        "planted",
+        {
+            "num_nodes": 111_059_956,
+            "num_edges": 1_615_685_872,
+            "undirected": False,
+            "communities": 11_106,
+            "classes": 172,
+            "feature_width": 128,
+            "homophily": 0.6,
+            "train_fraction": 1_207_179 / 111_059_956,
+            "val_fraction": 125_265 / 111_059_956,
+            "labeled": 1_546_782 / 111_059_956,
+            "dtype": "float16",
+            "seed": 1,
+        },
+    ),
 }
 
 
@@ -80,17 +102,23 @@ def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, 
     for name in options:
         if name not in defaults:
             raise ValueError(f"model {model!r} has no option {name!r}; it has {', '.join(defaults)}")
-    chosen = {name: _number(value, name, defaults[name]) for name, value in options.items()}
+    chosen = {name: _checked(value, name, defaults[name]) for name, value in options.items()}
     return model, {**defaults, **given, **chosen}
 
 
 Arrays = list[tuple[str, np.ndarray | StreamedRows]]  # by their place in the folder
 
 
-def make(model: str, options: dict, threads: int) -> tuple[dict[str, int], Arrays, Reverses]:
-    """Node counts, arrays and reverse types, as ramet.storage.contents.write() takes them."""
+def make(
+    model: str, options: dict, *, threads: int, memory: int | None, folder: str, progress: bool
+) -> tuple[dict[str, int], Arrays, Reverses]:
+    """Node counts, arrays and reverse types, as ramet.storage.contents.write() takes them. memory, folder: as of
+    building.contents.Building."""
     if model == "planted":
-        return _core.generate_planted(**options, threads=threads)
+        made = Planted(options, threads=threads, memory=memory, folder=folder, progress=progress).contents()
+        return (*made.as_written(), made.reverses)
+    if memory is not None:
+        raise ValueError(f"memory= bounds what model 'planted' takes; model {model!r} is made in memory")
     counts, arrays, reverses = _core.generate_rmat(**options | {"feature_width": 0}, threads=threads)
     if options["feature_width"] > 0:
         arrays.append(("node/node/feat", _rmat_features(options, threads)))
@@ -113,8 +141,15 @@ def _rmat_features(options: dict, threads: int) -> StreamedRows:
     return StreamedRows(np.empty((1, width), np.float32), count, chunks, 0)
 
 
-def _number(value, name: str, default) -> int | float:
-    """TypeError for what is no number, or no integer where the default is one; ValueError for one out of all range."""
+def _checked(value, name: str, default) -> bool | str | int | float:
+    """TypeError for what is not of the kind of the default, ValueError for what is out of all range."""
+    if isinstance(default, bool):
+        return as_flag(value, name)
+    if isinstance(default, str):
+        dtype = feature_dtype(value)
+        if dtype == "int8":
+            raise ValueError(f"{name} is 'int8'; ramet.save() makes it, by a scale for each row or column")
+        return dtype
     if isinstance(default, float):
         if not isinstance(value, Real):
             raise TypeError(f"{name} is {shortened(value)}, expected a number")

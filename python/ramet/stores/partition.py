@@ -15,12 +15,14 @@ from ramet.dtypes import SCALE_SUFFIX, scaled_by
 from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.storage.contents import write
-from ramet.stores import metis
+from ramet.stores import kaminpar, metis
 from ramet.stores.ownership import stored
+from ramet.stores.undirected import BALANCES, in_degrees
 from ramet.tables.owners import owner_vector
 from ramet.tables.table import Table
 
-METHODS = ("metis", "range", "hash")
+METHODS = ("metis", "kaminpar", "range", "hash")
+SOLVERS = ("metis", "kaminpar")  # which have a choice of balance and seed
 REPORT = "partition.json"
 
 
@@ -30,6 +32,7 @@ def partition(
     out,
     *,
     method: str = "metis",
+    preset: str = "default",
     balance: str = "nodes",
     seed: int = 0,
     only_owner: bool = False,
@@ -43,30 +46,34 @@ def partition(
     out: a folder for the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, the report
         partition.json. The output of an earlier call for at most as many parts is replaced. If this call is stopped,
         the parts that it has written are complete, and there is no report.
-    method: "metis" (few edges between parts; needs pymetis), "range" (ranges of ids with about equally many in-edges
-        and nodes; for graphs whose ids are close where nodes are close) or "hash".
-    balance: for "metis": what parts have equally much of. "nodes", "edges" (each node counts one plus its in-edges) or
-        "seeds" (split "train" and nodes, half each).
-    seed: for "metis".
+    method: "metis" (few edges between parts; needs pymetis), "kaminpar" (the same for larger graphs; needs kaminpar),
+        "range" (ranges of ids with about equally many in-edges and nodes; for graphs whose ids are close where nodes
+        are close) or "hash".
+    preset: for "kaminpar": "default", "fast", "eco", "strong"; or "largek", "largek-fast", "largek-eco" or
+        "largek-strong" for thousands of parts.
+    balance: for "metis" and "kaminpar": what parts have equally much of. "nodes", "edges" (each node counts one plus
+        its in-edges) or "seeds" (split "train" and nodes, half each).
+    seed: for "metis" and "kaminpar". Both work with one thread, so that the same seed gives the same owners.
     only_owner: writes owners and report, no stores. Refused where stores of an earlier call exist.
 
     Returns the report: `cut`, the number of edges whose source has another owner; `sizes`, the nodes, in-edges and
     seeds of each part; `max_over_mean` of these.
-    Raises ValueError for invalid arguments, for a graph that is a part already, and for a graph too large for METIS.
-    Raises ImportError without pymetis, FileExistsError for a folder with other contents, and OSError where the disk
-    fails.
+    Raises ValueError for invalid arguments, for a graph that is a part already, and for a graph too large for the
+    method. Raises ImportError without the method's package, FileExistsError for a folder with other contents, and
+    OSError where the disk fails.
     """
     graph = graph if isinstance(graph, Graph) else open_store(graph)
-    _check(graph, parts, method, balance)
+    _check(graph, parts, method, preset, balance)
     seed = as_int(seed, "seed", 0, UINT64_MAX)
     out, only_owner = Path(as_path(out, "out")), as_flag(only_owner, "only_owner")
     _check_out(out, parts, only_owner)
-    owner = _owners(graph, parts, method, balance, seed)
+    owner = _owners(graph, parts, method, preset, balance, seed)
     ownership = {t: stored(of_type, parts, "owners") for t, of_type in owner.items()}
     report = _report(graph, owner, ownership, parts) | {
         "method": method,
-        "balance": balance if method == "metis" else None,
-        "seed": seed if method == "metis" else None,
+        "preset": preset if method == "kaminpar" else None,
+        "balance": balance if method in SOLVERS else None,
+        "seed": seed if method in SOLVERS else None,
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / REPORT).unlink(missing_ok=True)
@@ -95,17 +102,21 @@ def as_text(report: dict) -> str:
     return "\n".join([*lines, f"largest part over mean: {ratios}"])
 
 
-def _check(graph: Graph, parts: int, method: str, balance: str) -> None:
+def _check(graph: Graph, parts: int, method: str, preset: str, balance: str) -> None:
     if isinstance(parts, bool) or not isinstance(parts, int):
         raise TypeError(f"parts is {parts!r}, expected an integer")
     if not 1 <= parts <= _core.MAX_PARTS:
         raise ValueError(f"parts is {parts}, expected 1 to {_core.MAX_PARTS}")
     if method not in METHODS:
         raise ValueError(f"method is {method!r}, expected one of {METHODS}")
-    if balance not in metis.BALANCES:
-        raise ValueError(f"balance is {balance!r}, expected one of {metis.BALANCES}")
-    if method != "metis" and balance != "nodes":
-        raise ValueError(f"balance is {balance!r} with method={method!r}; only method='metis' has a choice")
+    if preset not in kaminpar.PRESETS:
+        raise ValueError(f"preset is {preset!r}, expected one of {kaminpar.PRESETS}")
+    if method != "kaminpar" and preset != "default":
+        raise ValueError(f"preset is {preset!r} with method={method!r}; only method='kaminpar' has a choice")
+    if balance not in BALANCES:
+        raise ValueError(f"balance is {balance!r}, expected one of {BALANCES}")
+    if method not in SOLVERS and balance != "nodes":
+        raise ValueError(f"balance is {balance!r} with method={method!r}; only {' and '.join(SOLVERS)} have a choice")
     if graph.part is not None:
         index, count = graph.part
         raise ValueError(f"the graph is part {index} of {count} already; split the whole graph")
@@ -125,13 +136,15 @@ def _check_out(out: Path, parts: int, only_owner: bool) -> None:
             _core.check_target(os.fsencode(out / entry))
 
 
-def _owners(graph: Graph, parts: int, method: str, balance: str, seed: int) -> dict[str, np.ndarray]:
+def _owners(graph: Graph, parts: int, method: str, preset: str, balance: str, seed: int) -> dict[str, np.ndarray]:
     """By node type: the owner of each node, or bounds of ranges, int64 [parts + 1]."""
     if method == "range":
         return {t: np.array(_core.balanced_ranges(graph._core, t, parts)) for t in graph.node_types}
     narrow = np.uint8 if parts <= 256 else np.uint16
     if method == "metis":
         owner = metis.owners(graph, parts, balance, seed)
+    elif method == "kaminpar":
+        owner = kaminpar.owners(graph, parts, balance, seed, preset)
     else:
         hashed = {t: _core.Ownership.hashed(t, graph.num_nodes(t), parts) for t in graph.node_types}
         owner = {t: owner_vector(ownership) for t, ownership in hashed.items()}
@@ -146,7 +159,7 @@ def _report(graph: Graph, owner: dict, ownership: dict, parts: int) -> dict:
     cut = num_edges = 0
     for edge_type in graph.edge_types:
         src, _, dst = edge_type
-        of_edges = np.bincount(vectors[dst], metis.in_degrees(graph, edge_type), minlength=parts)
+        of_edges = np.bincount(vectors[dst], in_degrees(graph, edge_type), minlength=parts)
         sizes["in_edges"] += of_edges.astype(np.int64)
         num_edges += graph.num_edges(edge_type)
         cut += _core.count_cut(graph._core, edge_type, ownership[src], ownership[dst])

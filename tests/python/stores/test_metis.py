@@ -1,12 +1,13 @@
-"""ramet.partition by METIS: its balance, and its limits."""
+"""ramet.partition by METIS and KaMinPar: balance, and limits."""
 
 import sys
 
 import numpy as np
 import pytest
-from small_graphs import homogeneous
+from small_graphs import heterogeneous, homogeneous
 
 import ramet
+from ramet.stores.kaminpar import PRESETS
 
 
 def communities() -> ramet.Graph:
@@ -24,11 +25,12 @@ def communities() -> ramet.Graph:
     return ramet.from_edge_index(edges, 2000, splits={"train": mixed[count : 2 * count]})
 
 
-def test_metis_finds_communities_and_balances_what_it_is_told_to(tmp_path):
-    pytest.importorskip("pymetis")
+@pytest.mark.parametrize(("method", "package"), [("metis", "pymetis"), ("kaminpar", "kaminpar")])
+def test_communities_are_found_and_what_is_told_to_be_is_balanced(tmp_path, method, package, monkeypatch):
+    pytest.importorskip(package)
     graph = communities()
     by = {
-        balance: ramet.partition(graph, 4, tmp_path / balance, balance=balance, only_owner=True)
+        balance: ramet.partition(graph, 4, tmp_path / balance, method=method, balance=balance, only_owner=True)
         for balance in ("nodes", "edges", "seeds")
     }
     hashed = ramet.partition(graph, 4, tmp_path / "hash", method="hash", only_owner=True)
@@ -36,10 +38,13 @@ def test_metis_finds_communities_and_balances_what_it_is_told_to(tmp_path):
     assert by["nodes"]["max_over_mean"]["nodes"] < 1.1
     assert by["edges"]["max_over_mean"]["in_edges"] < 1.3 < by["nodes"]["max_over_mean"]["in_edges"]
     assert by["seeds"]["max_over_mean"]["seeds"] < 2 < by["nodes"]["max_over_mean"]["seeds"]
-    again = ramet.partition(graph, 4, tmp_path / "again", only_owner=True)
+    again = ramet.partition(graph, 4, tmp_path / "again", method=method, only_owner=True)
     assert again == by["nodes"]
     owners = [(tmp_path / out / "owner" / "node.npy").read_bytes() for out in ("nodes", "again")]
     assert owners[0] == owners[1]
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=f"pip install {package}, or"):
+        ramet.partition(homogeneous(), 3, tmp_path / "out", method=method)
 
 
 def test_metis_has_limits(tmp_path, monkeypatch):
@@ -56,6 +61,14 @@ def test_metis_has_limits(tmp_path, monkeypatch):
         ramet.partition(homogeneous(), 3, tmp_path / "out", balance="edges")
     with pytest.raises(ValueError, match="needs a split 'train'"):
         ramet.partition(ramet.from_arrays([0, 0], []), 3, tmp_path / "out", balance="seeds")
-    monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ImportError, match="pip install pymetis, or"):
-        ramet.partition(homogeneous(), 3, tmp_path / "out")
+
+
+@pytest.mark.parametrize("graph", [homogeneous, heterogeneous])
+def test_every_preset_of_kaminpar_partitions(tmp_path, graph):
+    pytest.importorskip("kaminpar")
+    cut = {
+        preset: ramet.partition(graph(), 3, tmp_path / preset, method="kaminpar", preset=preset, only_owner=True)["cut"]
+        for preset in PRESETS
+    }
+    hashed = ramet.partition(graph(), 3, tmp_path / "hash", method="hash", only_owner=True)
+    assert max(cut.values()) < hashed["cut"]
