@@ -62,7 +62,7 @@ class GCNConv(Conv):
     def forward(self, x, block, edge_weight=None):
         if self.normalize and isinstance(x, (tuple, list)):
             raise ValueError("GCNConv: x is a pair, but normalize needs sources and destinations of one kind, in one x")
-        edges, x_src, x_dst = self.inputs(x, block)
+        edges, x_src, x_dst = self.inputs(x, block, in_place=not self.normalize)
         whole = edges.whole  # degrees are of all edges of a batch
         weight, loops = weights_in_order(whole, edge_weight), None
         if self.normalize:
