@@ -14,7 +14,7 @@ import torch
 from ramet.graph import Graph
 from ramet.loading.block import Block
 from ramet.loading.sampling import sample
-from ramet.nn.edges import BlockEdges
+from ramet.nn.edges import BlockEdges, SharedSources
 from ramet.nn.lazy_rows import mapped, name_of
 
 _OF_KNOWN = frozenset(["dtype", "device", "dim", "ndim", "is_cpu", "is_cuda", "is_floating_point", "requires_grad"])
@@ -24,16 +24,16 @@ class UnsampledBlock(Block):
     """Nodes of a graph, of one node type and one edge type, with all their in-edges. It is sampled when somebody asks
     for more than `num_dst`.
 
-    ids: int64 [num_dst], in any order.
+    ids: int64 [num_dst], in any order. shared: of all blocks of the layer.
     """
 
-    def __init__(self, graph: Graph, ids: np.ndarray, threads: int):
+    def __init__(self, graph: Graph, ids: np.ndarray, threads: int, shared: SharedSources):
         super().__init__(None, 0)
         del self.batch
-        self._graph, self.ids, self._threads = graph, ids, threads
+        self._graph, self.ids, self._threads, self._shared = graph, ids, threads, shared
 
     @cached_property
-    def batch(self):  # type: ignore[override] (it is never set)
+    def batch(self):  # type: ignore[override]
         return sample(self._graph, self.ids, [-1], threads=self._threads)
 
     @property
@@ -52,7 +52,9 @@ class UnsampledBlock(Block):
             sources = indices[begins[0] : begins[0] + offsets[-1]].copy()  # torch takes no read-only memory
         else:
             sources = indices[np.repeat(begins - offsets[:-1], np.diff(offsets)) + np.arange(offsets[-1])]
-        return BlockEdges(torch.from_numpy(offsets), torch.from_numpy(sources), self._graph.num_nodes())
+        edges = BlockEdges(torch.from_numpy(offsets), torch.from_numpy(sources), self._graph.num_nodes())
+        edges.shared = self._shared
+        return edges
 
 
 class RowsInPlace(torch.Tensor):
@@ -66,9 +68,10 @@ class RowsInPlace(torch.Tensor):
 
     @staticmethod
     def of(of_all: torch.Tensor, block: UnsampledBlock, gather: Callable[[torch.Tensor], torch.Tensor]) -> RowsInPlace:
-        rows = of_all.new_empty(0, device="meta").as_subclass(RowsInPlace)
+        rows = of_all.new_empty((0, *of_all.shape[1:]), device="meta").as_subclass(RowsInPlace)
         rows.of_all, rows.block, rows.gather, rows.gathered = of_all, block, gather, None
-        rows.own = of_all.index_select(0, torch.from_numpy(block.ids))  # a copy: the layer may write to it
+        with torch.inference_mode(False):  # so that torch counts what the layer writes to this copy
+            rows.own = of_all.index_select(0, torch.from_numpy(block.ids))
         return rows
 
     def is_of(self, block) -> bool:

@@ -6,6 +6,7 @@ next begins, one batch of destinations at a time.
 
 A layer that gives its rows and block to a layer of ramet.nn, which needs only sums over edges, reads the rows of the
 layer before in place (in_place.py). Any other layer gets sampled blocks and gathered rows; its first batch tells.
+GATConv, and layers that make rows narrower, multiply all rows once, which takes memory for the products.
 
 Memory: the outputs of two layers (the one being read and the one being written), and one batch: its destinations and
 its edges, and of sampled blocks the rows of all in-neighbors. A hub brings all its in-edges, so `batch_size` bounds
@@ -25,10 +26,12 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
 from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_input_nodes, require_whole
 from ramet.loading.sampling import sample
+from ramet.nn.edges import SharedSources
 from ramet.nn.in_place import RowsInPlace, UnsampledBlock
 from ramet.tables.table import Table
 
@@ -144,9 +147,11 @@ class _Pass:
         of_all = self._in_place(rows, node_type)
         if of_all is not None:
             ids = np.arange(len(of_all)) if ids is None else np.array(ids, np.int64)
+            shared = SharedSources(len(ids))
         while of_all is not None and len(ids):
-            block = UnsampledBlock(self.graph, ids[: self.batch_size], self.threads)
-            result = layer.rows(RowsInPlace.of(of_all, block, gather), block)
+            block = UnsampledBlock(self.graph, ids[: self.batch_size], self.threads, shared)
+            with eagerly():  # torch.compile cannot trace RowsInPlace
+                result = layer.rows(RowsInPlace.of(of_all, block, gather), block)
             yield torch.from_numpy(block.ids), block.num_dst, result
             ids = ids[self.batch_size :]
             if not len(ids):
@@ -163,6 +168,8 @@ class _Pass:
         """The rows of all nodes, for layers that read them where they are; None where they are not a tensor."""
         graph = self.graph
         if graph.is_hetero or self.device.type != "cpu" or graph.indices().dtype != np.int32 or graph._core.read_by_row:
+            return None
+        if may_compile() and not HAS_EAGERLY:
             return None
         table = rows[node_type]
         return table.torch() if getattr(torch, dtype_name(table.dtype), None) == self.dtype else None

@@ -118,7 +118,7 @@ def linear_first(edges: BlockEdges, x, width_out: int) -> bool:
     if is_table(x) or width_out >= width_in:
         return False
     backward, of_rows = torch.is_grad_enabled(), torch.is_grad_enabled() and x.requires_grad
-    more_rows = (edges.num_src - edges.num_dst) * width_in * (1 + backward + of_rows)
+    more_rows = (edges.part_of(edges.num_src) - edges.num_dst) * width_in * (1 + backward + of_rows)
     reads_saved = edges.num_edges * (width_in * (1 + of_rows) - width_out * (1 + backward)) - more_rows
     return reads_saved * _FLOPS_PER_READ > 2 * more_rows * width_out
 
@@ -136,7 +136,8 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
     if has_root:
         root.ready(x_dst.shape[-1])
     if reduce in ("sum", "mean") and linear_first(edges, x_src, lin.out_channels):
-        out = aggregate(edges, F.linear(x_src, lin.weight), reduce, edge_weight)
+        mapped = edges.of_sources((lin, "rows"), lambda: F.linear(x_src, lin.weight))
+        out = aggregate(edges, mapped, reduce, edge_weight)
         if has_root:
             return F.linear(x_dst, root.weight, lin.bias).add_(out)
         return out if lin.bias is None else out.add_(lin.bias)
