@@ -18,6 +18,10 @@ Needs torch; `import ramet` does not load this module.
 from __future__ import annotations
 
 import inspect
+import math
+import mmap
+import os
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -51,6 +55,7 @@ def layerwise(
     device="cpu",
     threads: int = 2,
     progress: bool = False,
+    folder: str | os.PathLike | None = None,
 ):
     """The output of the last layer for every node, as a CPU tensor [num_nodes, width].
 
@@ -65,19 +70,21 @@ def layerwise(
         them. Earlier layers are computed only for the nodes that these depend on.
     dtype: of the rows that layers get; default: that of the model's parameters, or float32.
     device: where layers run, and their blocks lie.
+    folder: a folder on a disk, for graphs of which memory does not hold two layers' rows. The rows of layers, and the
+        result, then lie there in files without names, mapped. The disk gets their space back when they are dropped.
 
     On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
     that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
 
     Raises TypeError for layers with another signature and for results that are not rows. Raises ValueError for results
-    with another number of rows, or another width than in the batch before.
+    with another number of rows, or another width than in the batch before; OSError where the disk is too small.
     """
     require_whole(graph)
     layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:
         raise KeyError(f"layerwise: the graph has no node table {table!r}")
-    pass_ = _Pass(graph, batch_size, dtype or _dtype(model), torch.device(device), threads)
+    pass_ = _Pass(graph, batch_size, dtype or _dtype(model), torch.device(device), threads, folder)
     with _evaluating([model, *layers]), torch.no_grad():
         targets = pass_.targets(nodes, len(layers))
         for i, (layer, nodes_of) in enumerate(zip(layers, targets, strict=True)):
@@ -97,8 +104,8 @@ def layerwise(
 class _Pass:
     """How the layers are run."""
 
-    def __init__(self, graph, batch_size, dtype, device, threads):
-        self.graph, self.batch_size, self.threads = graph, batch_size, threads
+    def __init__(self, graph, batch_size, dtype, device, threads, folder):
+        self.graph, self.batch_size, self.threads, self.folder = graph, batch_size, threads, folder
         self.dtype, self.device = dtype, device
 
     def targets(self, nodes, depth):
@@ -132,11 +139,20 @@ class _Pass:
                     return None
                 layer.check(result, num_dst, out)
                 if out is None:
-                    out = torch.empty((count, *result.shape[1:]), dtype=result.dtype)
+                    out = self._new((count, *result.shape[1:]), result.dtype)
                 out[seeds if everything else slice(done, done + num_dst)] = result.cpu()
                 done += num_dst
                 progress.update(num_dst)
         return out
+
+    def _new(self, shape, dtype):
+        num_bytes = math.prod(shape) * dtype.itemsize
+        if self.folder is None or num_bytes == 0:
+            return torch.empty(shape, dtype=dtype)
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            os.posix_fallocate(file.fileno(), 0, num_bytes)  # or writing to the mapping would end the process
+            mapped = mmap.mmap(file.fileno(), num_bytes)
+        return torch.frombuffer(mapped, dtype=dtype).view(shape)
 
     def _results(self, layer, rows, node_type, ids):
         """(nodes, their number, the layer's rows of these) of each batch."""

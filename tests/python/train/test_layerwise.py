@@ -1,6 +1,7 @@
 """ramet.nn.layerwise: exact inference, and what wrong layers get."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +95,18 @@ def test_rows_in_place_have_the_bits_of_gathered_rows(store, nodes):
             else:
                 assert torch.equal(found, expected), name
     assert np.array_equal(feat, graph.table("feat").numpy())
+
+
+def test_rows_on_a_disk_are_the_same_and_leave_nothing(store, tmp_path):
+    graph = ramet.open(store)
+    layers = [nn.SAGEConv(16, 40), nn.GATConv(40, 16)]
+    found = layerwise(graph, layers, batch_size=400, folder=tmp_path)
+    assert torch.equal(found, layerwise(graph, layers, batch_size=400))
+    assert not list(tmp_path.iterdir())
+    mapped = f"{tmp_path}/"
+    assert Path("/proc/self/maps").read_text().count(mapped) == 1  # the last layer's rows
+    del found
+    assert mapped not in Path("/proc/self/maps").read_text()
 
 
 def test_inference_in_float64_and_from_functions(store):
