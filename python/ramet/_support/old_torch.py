@@ -5,10 +5,14 @@ torch.library.custom_op came with torch 2.4. Older ones compile models around wh
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 import torch
 from torch.utils import _pytree as pytree  # as torch.export's documentation names it
 
 IS_OLD = torch.__version__ < (2, 4)
+HAS_EAGERLY = hasattr(torch.compiler, "set_stance")  # since 2.6
 FUSED_ADAM = not IS_OLD  # on a CPU
 HOOKS_SEE_KEYWORDS = not IS_OLD  # register_module_forward_hook's
 
@@ -50,3 +54,13 @@ else:
 
 # Unsigned integers of which torch has no arithmetic everywhere; torch 2.2 has none of them.
 WIDE_UNSIGNED = {getattr(torch, name) for name in ("uint16", "uint32") if hasattr(torch, name)}
+
+
+def may_compile() -> bool:
+    """Whether something may be compiled here: torch.compile imports its tracer."""
+    return "torch._dynamo" in sys.modules
+
+
+def eagerly():
+    """A context in which compiled functions run as they are written."""
+    return torch.compiler.set_stance("force_eager") if may_compile() else contextlib.nullcontext()

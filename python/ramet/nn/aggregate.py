@@ -11,6 +11,7 @@ from ramet.nn import functions, library
 from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
+from ramet.nn.in_place import RowsInPlace, plain
 from ramet.nn.tracing import is_traced
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
@@ -43,7 +44,9 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
     """
     if isinstance(x, dict):
         return _by_type(block, x, reduce, edge_weight)
-    edges = edges_of(block)
+    if isinstance(x, RowsInPlace) and x.is_of(block):
+        block, x = block.edges_of_all, x.of_all
+    edges, x = edges_of(block), plain(x)
     if reduce not in REDUCTIONS:
         raise ValueError(f"reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")
     is_table = isinstance(x, TableRows)

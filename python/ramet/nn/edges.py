@@ -25,6 +25,22 @@ class Transposed(NamedTuple):
     edges: torch.Tensor
 
 
+class SharedSources:
+    """What follows of the rows of sources that several blocks have in common, computed once.
+
+    num_dst: the number of destinations of all these blocks.
+    """
+
+    def __init__(self, num_dst: int):
+        self.num_dst = num_dst
+        self._values: dict = {}
+
+    def once(self, key, compute):
+        if key not in self._values:
+            self._values[key] = compute()
+        return self._values[key]
+
+
 class BlockEdges:
     """The edges of one block and edge type: a bipartite graph from sources to destinations, by destination.
 
@@ -42,6 +58,8 @@ class BlockEdges:
     Raises TypeError for another dtype, ValueError for arrays that are no such graph, IndexError for a source that is
     out of range; they name the value and the bound.
     """
+
+    shared: SharedSources | None = None  # of sources that are not this block's alone
 
     def __init__(
         self, indptr, indices, num_src: int, edge_weight=None, *, edge_order=None, derived: dict | None = None
@@ -98,6 +116,14 @@ class BlockEdges:
         """The same, as the first edges of `whole`."""
         self.derived["whole"] = whole
         return self
+
+    def of_sources(self, key, compute):
+        """compute(), which follows of the sources' rows. key: the module that asks, and what for."""
+        return compute() if self.shared is None else self.shared.once(key, compute)
+
+    def part_of(self, num_rows: int) -> int:
+        """Of so many sources, the block's part of those that are computed once."""
+        return num_rows if self.shared is None else num_rows * self.num_dst // max(self.shared.num_dst, 1)
 
     @property
     def whole(self) -> BlockEdges:

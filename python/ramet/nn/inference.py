@@ -4,9 +4,13 @@ Sampled inference answers with noise, and a full-graph forward pass needs every 
 message at once. Here each layer is computed for every node, from all its in-neighbors, before the
 next begins, one batch of destinations at a time.
 
-Memory: the outputs of two layers (the one being read and the one being written), and one batch:
-its destinations, all their in-neighbors' rows and its edges. A hub brings all its in-edges, so
-`batch_size` bounds destinations, not edges.
+A layer that gives its rows and block to a layer of ramet.nn, which needs only sums over edges, reads the rows of the
+layer before in place (in_place.py). Any other layer gets sampled blocks and gathered rows; its first batch tells.
+GATConv, and layers that make rows narrower, multiply all rows once, which takes memory for the products.
+
+Memory: the outputs of two layers (the one being read and the one being written), and one batch: its destinations and
+its edges, and of sampled blocks the rows of all in-neighbors. A hub brings all its in-edges, so `batch_size` bounds
+destinations, not edges.
 
 Needs torch; `import ramet` does not load this module.
 """
@@ -14,6 +18,10 @@ Needs torch; `import ramet` does not load this module.
 from __future__ import annotations
 
 import inspect
+import math
+import mmap
+import os
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -22,9 +30,13 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
+from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_input_nodes, require_whole
 from ramet.loading.sampling import sample
+from ramet.nn.edges import SharedSources
+from ramet.nn.in_place import RowsInPlace, UnsampledBlock
 from ramet.tables.table import Table
 
 __all__ = ["layerwise"]
@@ -43,6 +55,7 @@ def layerwise(
     device="cpu",
     threads: int = 2,
     progress: bool = False,
+    folder: str | os.PathLike | None = None,
 ):
     """The output of the last layer for every node, as a CPU tensor [num_nodes, width].
 
@@ -57,19 +70,21 @@ def layerwise(
         them. Earlier layers are computed only for the nodes that these depend on.
     dtype: of the rows that layers get; default: that of the model's parameters, or float32.
     device: where layers run, and their blocks lie.
+    folder: a folder on a disk, for graphs of which memory does not hold two layers' rows. The rows of layers, and the
+        result, then lie there in files without names, mapped. The disk gets their space back when they are dropped.
 
     On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
     that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
 
     Raises TypeError for layers with another signature and for results that are not rows. Raises ValueError for results
-    with another number of rows, or another width than in the batch before.
+    with another number of rows, or another width than in the batch before; OSError where the disk is too small.
     """
     require_whole(graph)
     layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:
         raise KeyError(f"layerwise: the graph has no node table {table!r}")
-    pass_ = _Pass(graph, batch_size, dtype or _dtype(model), torch.device(device), threads)
+    pass_ = _Pass(graph, batch_size, dtype or _dtype(model), torch.device(device), threads, folder)
     with _evaluating([model, *layers]), torch.no_grad():
         targets = pass_.targets(nodes, len(layers))
         for i, (layer, nodes_of) in enumerate(zip(layers, targets, strict=True)):
@@ -89,8 +104,8 @@ def layerwise(
 class _Pass:
     """How the layers are run."""
 
-    def __init__(self, graph, batch_size, dtype, device, threads):
-        self.graph, self.batch_size, self.threads = graph, batch_size, threads
+    def __init__(self, graph, batch_size, dtype, device, threads, folder):
+        self.graph, self.batch_size, self.threads, self.folder = graph, batch_size, threads, folder
         self.dtype, self.device = dtype, device
 
     def targets(self, nodes, depth):
@@ -118,17 +133,62 @@ class _Pass:
         everything = ids is None or not last
         count = self.graph.num_nodes(node_type) if everything else len(ids)
         out, done = None, 0
-        batches = self._batches(node_type, ids)
-        for batch in tqdm(batches, desc=bar, leave=False, disable=bar is None):
-            result = self._compute(layer, rows, node_type, batch)
-            if result is None and out is None:
-                return None
-            layer.check(result, _of(batch.blocks[0].num_dst, node_type), out)
-            if out is None:
-                out = torch.empty((count, *result.shape[1:]), dtype=result.dtype)
-            out[batch.seeds if everything else slice(done, done + len(result))] = result.cpu()
-            done += len(result)
+        with tqdm(total=count, desc=bar, leave=False, disable=bar is None) as progress:
+            for seeds, num_dst, result in self._results(layer, rows, node_type, ids):
+                if result is None and out is None:
+                    return None
+                layer.check(result, num_dst, out)
+                if out is None:
+                    out = self._new((count, *result.shape[1:]), result.dtype)
+                out[seeds if everything else slice(done, done + num_dst)] = result.cpu()
+                done += num_dst
+                progress.update(num_dst)
         return out
+
+    def _new(self, shape, dtype):
+        num_bytes = math.prod(shape) * dtype.itemsize
+        if self.folder is None or num_bytes == 0:
+            return torch.empty(shape, dtype=dtype)
+        with tempfile.TemporaryFile(dir=self.folder) as file:
+            os.posix_fallocate(file.fileno(), 0, num_bytes)  # or writing to the mapping would end the process
+            mapped = mmap.mmap(file.fileno(), num_bytes)
+        return torch.frombuffer(mapped, dtype=dtype).view(shape)
+
+    def _results(self, layer, rows, node_type, ids):
+        """(nodes, their number, the layer's rows of these) of each batch."""
+
+        def gather(n_id):
+            return self._inputs(rows, n_id, node_type)[node_type]
+
+        of_all = self._in_place(rows, node_type)
+        if of_all is not None:
+            ids = np.arange(len(of_all)) if ids is None else np.array(ids, np.int64)
+            shared = SharedSources(len(ids))
+        while of_all is not None and len(ids):
+            block = UnsampledBlock(self.graph, ids[: self.batch_size], self.threads, shared)
+            with eagerly():  # torch.compile cannot trace RowsInPlace
+                result = layer.rows(RowsInPlace.of(of_all, block, gather), block)
+            yield torch.from_numpy(block.ids), block.num_dst, result
+            ids = ids[self.batch_size :]
+            if not len(ids):
+                return
+            if block.is_sampled:  # so will the others be, which a loader does ahead
+                of_all = None
+        for batch in self._batches(node_type, ids):
+            x, block = self._inputs(rows, batch.n_id, node_type), batch.to(self.device).blocks[0]
+            is_hetero = self.graph.is_hetero
+            result = layer.rows_of(node_type, x, block) if is_hetero else layer.rows(x[node_type], block)
+            yield batch.seeds, _of(block.num_dst, node_type), result
+
+    def _in_place(self, rows, node_type):
+        """The rows of all nodes, for layers that read them where they are; None where they are not a tensor."""
+        graph = self.graph
+        if graph.is_hetero or self.device.type != "cpu" or graph.indices().dtype != np.int32 or graph._core.read_by_row:
+            return None
+        if may_compile() and not HAS_EAGERLY:
+            return None
+        table = rows[node_type]
+        return table.torch() if getattr(torch, dtype_name(table.dtype), None) == self.dtype else None
 
     def _batches(self, node_type, ids):
         count = self.graph.num_nodes(node_type) if ids is None else len(ids)
@@ -146,14 +206,12 @@ class _Pass:
             ranks=False,
         )
 
-    def _compute(self, layer, rows, node_type, batch):
-        x = {
-            t: _gathered(rows[t], n_id, self.threads).to(self.device, self.dtype)
-            for t, n_id in self._per_type(batch.n_id, node_type).items()
+    def _inputs(self, rows, n_id, node_type):
+        return {
+            t: _gathered(rows[t], ids, self.threads).to(self.device, self.dtype)
+            for t, ids in self._per_type(n_id, node_type).items()
             if t in rows
         }
-        block = batch.to(self.device).blocks[0]
-        return layer.rows_of(node_type, x, block) if self.graph.is_hetero else layer.rows(x[node_type], block)
 
     def _per_type(self, value, node_type):
         return value if self.graph.is_hetero else {node_type: value}

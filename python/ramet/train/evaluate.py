@@ -8,6 +8,7 @@ computed from samples as training takes them.
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ import torch
 from tqdm import tqdm
 
 import ramet
+from ramet._support.memory import available_memory
 from ramet.nn import layerwise
 
 SUMS = ("gin",)  # models whose layers add messages up
@@ -39,8 +41,15 @@ def in_words(how: dict) -> str:
 def outputs(graph, model, config, nodes, *, threads=1, progress=False) -> torch.Tensor:
     """The rows [len(nodes), width] that a model of `config` returns: row i is that of nodes[i], int64 ids."""
     if inference(config)["method"] == "layerwise":
-        return layerwise(graph, model, nodes=nodes, threads=threads, progress=progress)
+        folder = tempfile.gettempdir() if _rows_are_too_many(graph, config) else None
+        return layerwise(graph, model, nodes=nodes, threads=threads, progress=progress, folder=folder)
     return _sampled(graph, model, config, nodes, threads, progress)
+
+
+def _rows_are_too_many(graph, config) -> bool:
+    """Whether memory cannot hold the rows of two layers."""
+    row_bytes = config.hidden * (8 if config.dtype == "float64" else 4)
+    return 2 * graph.num_nodes() * row_bytes > available_memory() > 0
 
 
 def _sampled(graph, model, config, nodes, threads, progress):

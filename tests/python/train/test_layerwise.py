@@ -1,6 +1,7 @@
 """ramet.nn.layerwise: exact inference, and what wrong layers get."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ pytest.importorskip("torch_geometric")
 from torch_geometric.nn import SAGEConv  # noqa: E402
 
 import ramet  # noqa: E402
-from ramet.nn import BlockEdges, layerwise  # noqa: E402
+from ramet import nn  # noqa: E402
+from ramet.nn import BlockEdges, aggregate, layerwise  # noqa: E402
 from ramet.train import Config  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 
@@ -41,6 +43,70 @@ def test_inference_is_the_full_forward_pass(store, name, depth):
     some = torch.tensor([7, 3, 3, 1499])
     assert torch.allclose(layerwise(graph, model, nodes=some), expected[some], atol=1e-5 * scale)
     assert layerwise(graph, model, nodes=[]).shape == (0, 4)
+
+
+IN_PLACE = {
+    "sage": nn.SAGEConv(16, 16, normalize=True),
+    "graph": nn.GraphConv(16, 16, aggr="max"),
+    "gin": nn.GINConv(torch.nn.Linear(16, 16), train_eps=True, aggr="mean"),
+    "gcn": nn.GCNConv(16, 16, normalize=False),
+    "pair": partial(lambda conv, x, block: conv((x, x[: block.num_dst].relu()), block), nn.SAGEConv(16, 16)),
+    "dropout": lambda x, block: aggregate(block, torch.nn.functional.dropout(x, training=False), "sum"),
+}
+ROUNDED = {  # what follows of a source is computed once for all blocks, not once a block
+    "narrow": partial(lambda conv, x, block: conv(x, block).repeat(1, 2), nn.SAGEConv(16, 8)),
+    "narrow gcn": partial(lambda conv, x, block: conv(x, block).repeat(1, 2), nn.GCNConv(16, 8, normalize=False)),
+    "gat": nn.GATConv(16, 8, heads=2, add_self_loops=False, residual=True),
+    "gat of few": nn.GATConv((16, 16), 16, heads=3, concat=False, add_self_loops=False),
+}
+GATHERED = {
+    "all sources": lambda x, block: aggregate(block, x.relu(), "sum"),
+    "written": lambda x, block: x[: block.num_dst].mul_(2) + aggregate(block, x, "max"),
+    "written whole": lambda x, block: x.mul_(2) is None or aggregate(block, x, "sum"),
+    "weighted": lambda x, block: IN_PLACE["graph"](x, block, block.n_id[block.edge_index[0]] / 1500),
+    "project": nn.SAGEConv(16, 16, project=True),
+    "gcn": nn.GCNConv(16, 16),
+    "gat": nn.GATConv(16, 16),
+}
+
+
+@pytest.mark.parametrize("nodes", [None, [7, 3, 3, 1499, 8]])
+def test_rows_in_place_have_the_bits_of_gathered_rows(store, nodes):
+    """A copy of x is a tensor like any other: its layer gets sampled blocks and gathered rows."""
+    graph = ramet.open(store)
+    feat = graph.table("feat").numpy().copy()
+    for layers, is_sampled in [(IN_PLACE, {False}), (ROUNDED, {False}), (GATHERED, {True})]:
+        for name, layer in layers.items():
+            seen = set()
+
+            def watched(x, block, layer=layer, seen=seen):
+                rows = layer(x, block)
+                seen.add(getattr(block, "is_sampled", True))
+                return rows
+
+            def gathered(x, block, layer=layer):
+                return layer(x.clone(), block)
+
+            run = partial(layerwise, graph, nodes=nodes, batch_size=400)
+            found, expected = run([watched] * 2), run([gathered] * 2)
+            assert seen == is_sampled, name
+            if layers is ROUNDED:
+                assert torch.allclose(found, expected, atol=1e-5), name
+            else:
+                assert torch.equal(found, expected), name
+    assert np.array_equal(feat, graph.table("feat").numpy())
+
+
+def test_rows_on_a_disk_are_the_same_and_leave_nothing(store, tmp_path):
+    graph = ramet.open(store)
+    layers = [nn.SAGEConv(16, 40), nn.GATConv(40, 16)]
+    found = layerwise(graph, layers, batch_size=400, folder=tmp_path)
+    assert torch.equal(found, layerwise(graph, layers, batch_size=400))
+    assert not list(tmp_path.iterdir())
+    mapped = f"{tmp_path}/"
+    assert Path("/proc/self/maps").read_text().count(mapped) == 1  # the last layer's rows
+    del found
+    assert mapped not in Path("/proc/self/maps").read_text()
 
 
 def test_inference_in_float64_and_from_functions(store):

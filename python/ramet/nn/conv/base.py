@@ -12,6 +12,7 @@ from ramet.nn.conv.linear import are_plain
 from ramet.nn.edge_checks import ROWS, check_device, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
+from ramet.nn.in_place import RowsInPlace, plain
 
 # Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
 _OF_PYG = {
@@ -47,10 +48,17 @@ class Conv(torch.nn.Module):
         if "forward" in vars(cls):
             cls.forward = outside_of_graphs(cls.forward)
 
-    def inputs(self, x, block) -> tuple:
-        """(BlockEdges, rows of sources, rows of destinations); the second is a TableRows where `x` is one."""
+    def inputs(self, x, block, in_place: bool = False) -> tuple:
+        """(BlockEdges, rows of sources, rows of destinations); the second is a TableRows where `x` is one.
+
+        in_place: whether the layer takes sources that are all nodes of the graph, where the destinations are not the
+            first. It then gets them in `ramet.nn.layerwise`.
+        """
         one = not isinstance(x, (tuple, list))
         x_src, x_dst = (x, x) if one else _as_pair(x)
+        if in_place and isinstance(x_src, RowsInPlace) and x_src.is_of(block):
+            return block.edges_of_all, x_src.of_all, x_src.own if one else plain(x_dst)
+        x_src, x_dst = plain(x_src), plain(x_dst)
         if isinstance(block, torch.Tensor):  # of whose destinations a TableRows does not know
             x_src, x_dst = rows_of(x_src), rows_of(x_dst)
             edges = _of_pyg(block, x_src, x_dst)
@@ -110,7 +118,7 @@ def linear_first(edges: BlockEdges, x, width_out: int) -> bool:
     if is_table(x) or width_out >= width_in:
         return False
     backward, of_rows = torch.is_grad_enabled(), torch.is_grad_enabled() and x.requires_grad
-    more_rows = (edges.num_src - edges.num_dst) * width_in * (1 + backward + of_rows)
+    more_rows = (edges.part_of(edges.num_src) - edges.num_dst) * width_in * (1 + backward + of_rows)
     reads_saved = edges.num_edges * (width_in * (1 + of_rows) - width_out * (1 + backward)) - more_rows
     return reads_saved * _FLOPS_PER_READ > 2 * more_rows * width_out
 
@@ -128,7 +136,8 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
     if has_root:
         root.ready(x_dst.shape[-1])
     if reduce in ("sum", "mean") and linear_first(edges, x_src, lin.out_channels):
-        out = aggregate(edges, F.linear(x_src, lin.weight), reduce, edge_weight)
+        mapped = edges.of_sources((lin, "rows"), lambda: F.linear(x_src, lin.weight))
+        out = aggregate(edges, mapped, reduce, edge_weight)
         if has_root:
             return F.linear(x_dst, root.weight, lin.bias).add_(out)
         return out if lin.bias is None else out.add_(lin.bias)

@@ -84,16 +84,18 @@ class GATConv(AttentionConv):
             glorot(att)
 
     def forward(self, x, block, edge_attr=None, *, return_attention_weights: bool | None = None):
-        given, x_src, x_dst = self.inputs(x, block)
+        lin_src, lin_dst = self.lin or self.lin_src, self.lin or self.lin_dst
+        is_plain = are_plain(lin_src, lin_dst, self.lin_edge)
+        given, x_src, x_dst = self.inputs(x, block, in_place=is_plain and not self.add_self_loops)
         edges, edge_attr = self.edges_and_features(given, edge_attr)
-        x_src, lin_src, lin_dst = rows_of(x_src), self.lin or self.lin_src, self.lin or self.lin_dst
-        if not are_plain(lin_src, lin_dst, self.lin_edge):
+        x_src = rows_of(x_src)
+        if not is_plain:
             return self._by_calls(x, given, edges, x_src, x_dst, edge_attr, return_attention_weights)
         weight = lin_src.ready(x_src.shape[-1]).weight
         if self.lin is not None and not isinstance(x, (tuple, list)):
             score_src, score_dst = self._both_scores(edges, x_src, x_dst, weight)
         else:
-            score_src = _scores(x_src, weight, self.att_src)
+            score_src = self._source_scores(edges, x_src, weight)
             score_dst = score_src.new_zeros(edges.num_dst, self.heads)
             if x_dst is not None:
                 score_dst = _scores(x_dst, lin_dst.ready(x_dst.shape[-1]).weight, self.att_dst)
@@ -126,9 +128,12 @@ class GATConv(AttentionConv):
     def _both_scores(self, edges, x_src, x_dst, weight):
         """Scores of rows that are also the destinations'. If rows need a gradient, one product computes both."""
         if not x_src.requires_grad:
-            return _scores(x_src, weight, self.att_src), _scores(x_dst, weight, self.att_dst)
+            return self._source_scores(edges, x_src, weight), _scores(x_dst, weight, self.att_dst)
         both = _scores(x_src, weight, self.att_src, self.att_dst)
         return both[:, : self.heads], both[: edges.num_dst, self.heads :]
+
+    def _source_scores(self, edges, x_src, weight):
+        return edges.of_sources((self, "scores"), lambda: _scores(x_src, weight, self.att_src))
 
     def _edge_scores(self, edge_attr, dtype):
         weight = self.lin_edge.ready(edge_attr.shape[-1]).weight
@@ -137,7 +142,8 @@ class GATConv(AttentionConv):
     def _sum(self, edges, x_src, weight, alpha):
         """[num_dst, width_out]: of W x_src, times alpha."""
         if not _sums_first(edges, x_src, weight, self.heads):
-            return self._mean_of_heads(aggregate(edges, F.linear(x_src, weight), "sum", alpha))
+            mapped = edges.of_sources((self, "rows"), lambda: F.linear(x_src, weight))
+            return self._mean_of_heads(aggregate(edges, mapped, "sum", alpha))
         sums = attention.head_sums(edges, x_src, alpha)
         if self.concat:
             return attention.project_heads(sums, weight)
@@ -170,5 +176,5 @@ def _sums_first(edges: BlockEdges, x, weight, heads: int) -> bool:
         return False
     width, channels = x.shape[-1], len(weight) // heads
     sums_first = edges.num_dst * width * channels + _SLOWER_THAN_GEMM * (edges.num_edges + edges.num_dst) * width
-    map_first = len(x) * width * channels + _SLOWER_THAN_GEMM * edges.num_edges * channels
+    map_first = edges.part_of(len(x)) * width * channels + _SLOWER_THAN_GEMM * edges.num_edges * channels
     return sums_first < map_first

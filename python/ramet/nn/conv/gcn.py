@@ -62,7 +62,7 @@ class GCNConv(Conv):
     def forward(self, x, block, edge_weight=None):
         if self.normalize and isinstance(x, (tuple, list)):
             raise ValueError("GCNConv: x is a pair, but normalize needs sources and destinations of one kind, in one x")
-        edges, x_src, x_dst = self.inputs(x, block)
+        edges, x_src, x_dst = self.inputs(x, block, in_place=not self.normalize and are_plain(self.lin))
         whole = edges.whole  # degrees are of all edges of a batch
         weight, loops = weights_in_order(whole, edge_weight), None
         if self.normalize:
@@ -73,7 +73,7 @@ class GCNConv(Conv):
             self.lin.ready(x_src.shape[-1])
             if not linear_first(edges, x_src, self.out_channels):
                 return F.linear(_sum(edges, x_src, x_dst, weight, loops), self.lin.weight, self.bias)
-            x_src = F.linear(x_src, self.lin.weight)
+            x_src = edges.of_sources((self, "rows"), lambda rows=x_src: F.linear(rows, self.lin.weight))
         else:
             x_src = self.lin(rows_of(x_src))
         out = _sum(edges, x_src, x_src[: edges.num_dst], weight, loops)

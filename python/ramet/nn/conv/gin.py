@@ -39,7 +39,7 @@ class GINConv(Conv):
         self.eps.data.fill_(self.initial_eps)
 
     def forward(self, x, block, edge_weight=None):
-        edges, x_src, x_dst = self.inputs(x, block)
+        edges, x_src, x_dst = self.inputs(x, block, in_place=True)
         edge_weight = weights_in_order(edges, edge_weight)
         out = aggregate(edges, x_src, self.reduce, edge_weight)
         if x_dst is not None:

@@ -40,7 +40,7 @@ class GraphConv(Conv):
             lin.reset_parameters()
 
     def forward(self, x, block, edge_weight=None):
-        edges, x_src, x_dst = self.inputs(x, block)
+        edges, x_src, x_dst = self.inputs(x, block, in_place=True)
         edge_weight = weights_in_order(edges, edge_weight)
         if edge_weight is not None and self.reduce in ("max", "min"):
             edges, x_src = _messages(edges, rows_of(x_src), edge_weight)

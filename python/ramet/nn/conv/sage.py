@@ -53,7 +53,7 @@ class SAGEConv(Conv):
             lin.reset_parameters()
 
     def forward(self, x, block, edge_weight=None):
-        edges, x_src, x_dst = self.inputs(x, block)
+        edges, x_src, x_dst = self.inputs(x, block, in_place=not self.project)
         edge_weight = weights_in_order(edges, edge_weight)
         if self.project:
             x_src = self.lin(rows_of(x_src)).relu()  # not in place: `lin` may be a module that returns its input
