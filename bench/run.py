@@ -66,7 +66,8 @@ QUICK = (
     "cooperative_training",
     "embeddings",
     "whole_tables",
-    "build",
+    "build_csc",
+    "build_tables",
 )
 ON_GPU = tuple(gpu_check.BENCHMARKS)
 LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes

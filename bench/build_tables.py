@@ -1,0 +1,129 @@
+"""A store from a table of edges: from Parquet, CSV and csv.gz, with ids that are integers or texts.
+
+Beside it, what people write today: pandas reads the table, factorize() numbers the ids, numpy sorts the edges by their
+destinations and saves the arrays. Edges are R-MAT's. Each measurement is a process of its own; files are in the page
+cache. Memory is what the process had at most, less what it had before.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from build_csc import CHUNK, cpu_seconds, rmat
+from harness import Figure, Report, benchmark, interleave
+from processes import peak
+
+import ramet
+
+FORMS = ("parquet", "csv", "csv.gz", "text.parquet")
+ROUTES = {"ramet": None, "ramet, 256 MiB": "256M", "pandas and numpy": "peer"}
+
+
+def table_file(folder: Path, form: str, scale: int) -> Path:
+    """A table with columns s and t, made if it is not there."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    path, edges = folder / f"edges-{scale}.{form}", 5 << scale
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    random = np.random.default_rng(0)
+    schema = pa.schema({name: pa.string() if form.startswith("text") else pa.int64() for name in "st"})
+    new = path.with_name(f"new-{path.name}")
+    with pa.output_stream(str(new), compression="gzip" if form.endswith("gz") else None) as file:
+        kind = pq.ParquetWriter if form.endswith("parquet") else pyarrow.csv.CSVWriter
+        with kind(file, schema) as writer:
+            for begin in range(0, edges, CHUNK):
+                ends = rmat(random, scale, min(CHUNK, edges - begin)).astype(np.int64) * 7 + 11
+                columns = [pa.array(end) for end in ends.T]
+                if form.startswith("text"):
+                    columns = [pa.array(np.char.add("user-", end.astype(str))) for end in ends.T]
+                writer.write_table(pa.table(columns, schema=schema))
+    new.rename(path)
+    return path
+
+
+def by_ramet(path: str, folder: str, memory: str | None) -> int:
+    edges = ramet.EdgeTable(("n", "to", "n"), path, source="s", destination="t")
+    return ramet.build(Path(folder) / "store", edges=edges, memory=memory).num_edges()
+
+
+def by_pandas(path: str, folder: str) -> int:
+    import pandas as pd
+
+    frame = pd.read_parquet(path) if path.endswith("parquet") else pd.read_csv(path)
+    codes, names = pd.factorize(pd.concat([frame["s"], frame["t"]], ignore_index=True))
+    src, dst = codes[: len(frame)], codes[len(frame) :]
+    order = np.argsort(dst, kind="stable")
+    np.save(Path(folder) / "indices.npy", src[order].astype(np.int32))
+    np.save(Path(folder) / "edge_ids.npy", order)
+    np.save(Path(folder) / "indptr.npy", np.concatenate([[0], np.cumsum(np.bincount(dst, minlength=len(names)))]))
+    pd.Series(names).to_frame("id").to_parquet(Path(folder) / "ids.parquet")
+    return len(order)
+
+
+def measure(path: str, folder: str, route: str) -> dict:
+    """What the process of a measurement does."""
+    import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+
+    before, cpu, begin = peak(), cpu_seconds(), time.perf_counter()
+    edges = by_pandas(path, folder) if ROUTES[route] == "peer" else by_ramet(path, folder, ROUTES[route])
+    return {
+        "seconds": time.perf_counter() - begin,
+        "cpu": cpu_seconds() - cpu,
+        "memory": peak() - before,
+        "edges": edges,
+    }
+
+
+@benchmark("A store from a table of edges")
+def main(chosen, report: Report) -> None:
+    scale = 10 if chosen.small else 21
+    files = {form: table_file(Path(chosen.data) / "tables", form, scale) for form in FORMS}
+    cases = [(form, route) for form in FORMS for route in ROUTES]
+    memory, cpu = {case: Figure() for case in cases}, {case: Figure() for case in cases}
+
+    def once(case) -> float:
+        form, route = case
+        with tempfile.TemporaryDirectory(dir=chosen.data) as folder:
+            command = [sys.executable, __file__, "--measure", str(files[form]), folder, route]
+            found = json.loads(subprocess.check_output(command))
+        assert found["edges"] == 5 << scale
+        memory[case].values.append(found["memory"])
+        cpu[case].values.append(found["cpu"])
+        return found["seconds"]
+
+    took = interleave({case: partial(once, case) for case in cases}, 1 if chosen.small else 3)
+    rows = []
+    for form in FORMS:
+        peer = took[form, "pandas and numpy"]
+        for route in ROUTES:
+            figure = took[form, route]
+            texts = [
+                figure.text(),
+                cpu[form, route].text(),
+                memory[form, route].text(0, 1e-6),
+                peer.over(figure).text(),
+            ]
+            rows.append([form, route, f"{(5 << scale) / figure.median / 1e6:.1f}", *texts])
+            if route != "pandas and numpy":
+                report.ratio(f"{form}, {route}: pandas over it, seconds", peer.over(figure))
+    report.note(f"{5 << scale:,} edges; ids are kept. 'text' are ids such as 'user-123'.")
+    report.table(["table", "", "M edges/s", "seconds", "CPU seconds", "memory, MB", "speed, pandas = 1"], rows)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        print(json.dumps(measure(*sys.argv[2:])))
+    else:
+        main()
