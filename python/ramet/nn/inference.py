@@ -30,10 +30,11 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from ramet._support.arguments import as_int
 from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
 from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
-from ramet.loading.options import as_input_nodes, require_whole
+from ramet.loading.options import MAX_THREADS, as_input_nodes, require_whole
 from ramet.loading.sampling import sample
 from ramet.nn.edges import SharedSources
 from ramet.nn.in_place import RowsInPlace, UnsampledBlock
@@ -105,7 +106,9 @@ class _Pass:
     """How the layers are run."""
 
     def __init__(self, graph, batch_size, dtype, device, threads, folder):
-        self.graph, self.batch_size, self.threads, self.folder = graph, batch_size, threads, folder
+        self.graph, self.folder = graph, folder
+        self.batch_size = as_int(batch_size, "batch_size", 1)
+        self.threads = as_int(threads, "threads", 1, MAX_THREADS)
         self.dtype, self.device = dtype, device
 
     def targets(self, nodes, depth):

@@ -41,12 +41,12 @@ def in_words(how: dict) -> str:
 def outputs(graph, model, config, nodes, *, threads=1, progress=False) -> torch.Tensor:
     """The rows [len(nodes), width] that a model of `config` returns: row i is that of nodes[i], int64 ids."""
     if inference(config)["method"] == "layerwise":
-        folder = tempfile.gettempdir() if _rows_are_too_many(graph, config) else None
+        folder = tempfile.gettempdir() if rows_exceed_memory(graph, config) else None
         return layerwise(graph, model, nodes=nodes, threads=threads, progress=progress, folder=folder)
     return _sampled(graph, model, config, nodes, threads, progress)
 
 
-def _rows_are_too_many(graph, config) -> bool:
+def rows_exceed_memory(graph, config) -> bool:
     """Whether memory cannot hold the rows of two layers."""
     row_bytes = config.hidden * (8 if config.dtype == "float64" else 4)
     return 2 * graph.num_nodes() * row_bytes > available_memory() > 0

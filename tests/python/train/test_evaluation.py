@@ -18,7 +18,7 @@ import ramet  # noqa: E402
 from ramet.commands.main import main  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
 from ramet.train import Config, fit  # noqa: E402
-from ramet.train.evaluate import in_words, inference, outputs  # noqa: E402
+from ramet.train.evaluate import in_words, inference, outputs, rows_exceed_memory  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import load_model, predict  # noqa: E402
 
@@ -73,6 +73,8 @@ def test_how_each_model_is_evaluated():
     assert sampled == {"method": "sampled", "num_neighbors": [5, -1]}
     assert in_words(sampled) == "sampled neighbors 5,-1, as in training"
     assert inference(config_of("gin", num_neighbors=(-1, -1)))["method"] == "layerwise"
+    assert not rows_exceed_memory(homogeneous(), config_of("sage"))
+    assert rows_exceed_memory(homogeneous(), config_of("sage", hidden=1 << 40))
 
 
 @pytest.mark.parametrize("sampler", ["uniform", "labor"])

@@ -142,6 +142,9 @@ def test_inference_restores_modes_after_an_error(store):
 def test_inference_names_what_is_missing(store):
     with pytest.raises(KeyError, match="no node table 'year'"):
         layerwise(ramet.open(store), [lambda x, block: x], table="year")
+    for options in ({"batch_size": 0}, {"threads": 0}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))} is 0, expected at least 1"):
+            layerwise(ramet.open(store), [nn.SAGEConv(16, 4)], **options)
     with pytest.raises(ValueError, match="no layers"):
         layerwise(ramet.open(store), [])
 
