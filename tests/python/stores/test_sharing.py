@@ -73,7 +73,7 @@ def test_a_graph_tells_its_pages(kind, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "count"),
-    [("fork", 4), ("spawn", 4), ("forkserver", 4), pytest.param("torch", 2, marks=[needs_torch, pytest.mark.slow])],
+    [("fork", 4), ("spawn", 2), ("forkserver", 2), pytest.param("torch", 2, marks=[needs_torch, pytest.mark.slow])],
 )
 def test_processes_that_are_handed_graphs_use_one_copy(method, count, store, expected, nothing_left):
     """Two graphs, one from a folder and one in memory: PSS after every byte was read, less the same
