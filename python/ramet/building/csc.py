@@ -122,12 +122,12 @@ class CscBuilder:
         """Makes the ids of `csc` those of the users' rows."""
         if edges.rows is None or not len(edges.rows):
             return
-        names = self._scratch.empty((len(csc.indices),), np.int64)
+        names = self._scratch.empty((len(csc.indices),), np.int32 if 2 * edges.num_rows <= INT32_MAX else np.int64)
         for begin in range(0, len(names), BLOCK):
             end = min(begin + BLOCK, len(names))
             ids = _ids_of(csc, begin, end)
             names[begin:end] = edges.rows[ids % len(edges.rows)] + (ids >= len(edges.rows)) * edges.num_rows
-        csc.edge_ids = names.astype(np.int32) if edges.num_rows < 1 << 30 else names
+        csc.edge_ids = names
 
 
 def require_equal(csc: Csc, edges: Edges) -> None:
