@@ -8,11 +8,25 @@ from collections.abc import Callable
 import numpy as np
 
 from ramet import _core
+from ramet._support.memory import anonymous_memory, trim
 from ramet.building.scratch import CHUNK, Scratch
 from ramet.storage.contents import Csc
 
 Report = Callable[[int, int], None]
-OTHERS = 64 << 20  # bytes of a build's memory that are not for edges
+SPARE = 16 << 20  # bytes of a build's memory that are not for edges, beside those in use
+LEAST = 2 << 20  # for edges
+
+
+class Bound:
+    """`memory` bytes that a build may add to the process from now on, page cache aside."""
+
+    def __init__(self, memory: int):
+        self._most = anonymous_memory() + memory
+
+    def left(self) -> int:
+        """Bytes for edges."""
+        trim()
+        return max(self._most - anonymous_memory() - SPARE, LEAST)
 
 
 def external_csc(
@@ -21,11 +35,11 @@ def external_csc(
     num_dst: int,
     undirected: bool,
     scratch: Scratch,
-    memory: int,
+    bound: Bound,
     report: Report | None = None,
 ) -> Csc:
-    """What _core.build_csc() makes of these edges, within `memory` bytes. report: of what finishing has read."""
-    builder = _core.ExternalCsc(os.fsencode(scratch.folder), num_src, num_dst, memory - OTHERS, undirected)
+    """What _core.build_csc() makes of these edges, within the bound. report: of what finishing has read."""
+    builder = _core.ExternalCsc(os.fsencode(scratch.folder), num_src, num_dst, bound.left(), undirected)
     src, dst = ends
     for begin in range(0, len(src), CHUNK):
         builder.add(src[begin : begin + CHUNK], dst[begin : begin + CHUNK])
