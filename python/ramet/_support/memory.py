@@ -7,6 +7,7 @@ import logging
 import operator
 import os
 import resource
+import sys
 import time
 from pathlib import Path
 
@@ -87,6 +88,21 @@ def available_memory() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
+
+
+def anonymous_memory() -> int:
+    """Bytes of this process in memory that are no pages of files."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+def trim() -> None:
+    """Gives freed memory back to the kernel: that of malloc, and that of pyarrow, which keeps it for a while."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
 
 
 def _resident() -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ramet.building.keys import is_text
-from ramet.building.scan import MAX_BYTES, scan
+from ramet.building.scan import MAX_BYTES, chunks, scan
 from ramet.building.scratch import Scratch
 from ramet.building.values import NO_LABEL, Categories, Mixed, Normalized, Times, Values
 from ramet.dtypes import bfloat16
@@ -31,6 +31,7 @@ class TypedRows:
     ):
         self._rows = open_rows(table.rows, header=table.header, what=what)
         self.num_rows, self.bytes, self.place = self._rows.num_rows, self._rows.bytes, self._rows.place
+        self.types_of = self._rows.types_of
         known = set(self._rows.names)
         unknown = [column for column in [*columns, *ids] if column not in known]
         if unknown:
@@ -89,7 +90,7 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     if table.label is not None:
         made["label"] = _label(f"{what}: label", table.label, rows, scratch)
     if table.time is not None:
-        made["time"] = Times(f"{what}: time", table.time, rows.type_of(table.time), rows.place)
+        made["time"] = Times(f"{what}: time", table.time, rows)
     if isinstance(table, EdgeTable) and table.weight is not None:
         made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
     if table.normalize:
@@ -133,9 +134,20 @@ def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Valu
         return Categories(what, column, rows.place, scratch, null=NO_LABEL)
     width, dtype = _width(arrow_type), _numpy_type(what, column, arrow_type)
     shape = () if width is None else (width,)
-    if dtype.kind == "f":
+    if dtype.kind == "f" and not (width is None and _are_integers_beside_nulls(column, rows)):
         return Values(what, (column,), dtype, shape, rows.place, null=np.nan)
     return Values(what, (column,), np.int64, shape, rows.place, null=NO_LABEL)
+
+
+def _are_integers_beside_nulls(column: Column, rows: TypedRows) -> bool:
+    """Whether a floating column has nulls, and whole numbers else: integers become that in pandas."""
+    any_null = False
+    for _, (array,) in chunks(rows, [column]):
+        numbers = array.drop_null().to_numpy()
+        if np.any(numbers != np.rint(numbers)) or np.any(np.abs(numbers) > 2.0**53):
+            return False
+        any_null |= array.null_count > 0
+    return any_null
 
 
 def _numpy_type(what: str, column: Column, arrow_type) -> np.dtype:

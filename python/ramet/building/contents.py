@@ -11,6 +11,7 @@ from ramet._support.arguments import as_folder, as_name, edge_folder
 from ramet._support.progress import byte_progress
 from ramet.building.csc import CscBuilder, require_equal
 from ramet.building.edges import MISSING, Edges
+from ramet.building.external import Bound
 from ramet.building.nodes import Nodes
 from ramet.building.order import ORDERS, Order, make_orders, renumber
 from ramet.building.scratch import Scratch
@@ -45,7 +46,7 @@ class Building:
         self._recoded = {table: of for table, of in dtypes_by_table(dtype).items() if of == "int8"}
         self._sort_by = None if sort_by is None else as_name(sort_by, "sort_by")
         self._scratch = Scratch(None if memory is None else folder)
-        self._csc = CscBuilder(self._scratch, memory)
+        self._csc = CscBuilder(self._scratch, None if memory is None else Bound(memory))
         self._nodes: dict[str, Nodes] = {}
         self._contents = Contents()
         self._about: dict[str, dict] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ramet.arrays import INT32_MAX
 from ramet.building.columns import TypedRows, make_values, value_columns
-from ramet.building.keys import Keys, as_keys, kind_of
+from ramet.building.keys import Keys, as_keys, kind_of, shown_key, taken
 from ramet.building.node_ids import NULL, SHOWN, UNKNOWN, NodeIds
 from ramet.building.nodes import Nodes
 from ramet.building.scan import Report, scan
@@ -57,7 +58,7 @@ class Edges:
                 kind = kind_of([rows.type_of(column) for column in end], f"{what}: the ids of {node_type!r}")
                 nodes[node_type] = Nodes(node_type, NodeIds(kind, scratch))
         values = make_values(table, what, rows, scratch, dtype)
-        times = Times(f"{what}: split", split, rows.type_of(split), rows.place) if is_by_time(table.split) else None
+        times = Times(f"{what}: split", split, rows) if is_by_time(table.split) else None
         splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)
         reader = _EndsReader(table, ends, rows, nodes, missing, scratch)
         tables = [_TableReader(of, scratch) for of in values.values()]
@@ -68,6 +69,7 @@ class Edges:
         nulls = [(name, of.num_nulls) for name, of in zip(values, tables, strict=True) if of.num_nulls]
         edges.notes = reader.notes()
         edges.notes += [f"{count:,} edges of {table.type} have a null in table {name!r}" for name, count in nulls]
+        edges.notes += [note for of in values.values() if (note := of.note())]
         edges._splits = splitter.finish(edges.num_rows, None, lambda ids, what: np.asarray(ids))
         if kept is not None:
             edges.rows = _numbers(kept, scratch)
@@ -187,8 +189,7 @@ class _EndsReader:
     def _remember(self, first: int, is_unknown: np.ndarray, src: np.ndarray, arrays) -> None:
         for row in np.flatnonzero(is_unknown)[: SHOWN - len(self._examples)]:
             columns = self.columns[: len(self._ends[0])] if src[row] == UNKNOWN else self.columns[len(self._ends[0]) :]
-            values = [arrays[self.columns.index(column)][int(row)].as_py() for column in columns]
-            shown = repr(values[0] if len(values) == 1 else tuple(values))
+            shown = shown_key([arrays[self.columns.index(column)] for column in columns], int(row))
             self._examples.append(f"{shown} ({self._rows.place(first + int(row))})")
 
 
@@ -200,17 +201,6 @@ def _add_unknown(ids: NodeIds, positions: np.ndarray, keys: Keys) -> None:
     new = np.flatnonzero(is_new)
     if len(new):
         positions[new] = ids.add(taken(keys.values, new))
-
-
-def taken(values, rows: np.ndarray):
-    """Some of the values of Keys."""
-    if isinstance(values, np.ndarray):
-        return values[rows]
-    text, offsets = values
-    lengths = offsets[1:][rows] - offsets[rows]
-    ends = np.cumsum(lengths)
-    source = np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[rows] - (ends - lengths), lengths)
-    return text[source], np.concatenate(([0], ends))
 
 
 def _interleaved(keys: Sequence[Keys]) -> Keys:
@@ -238,4 +228,5 @@ def _numbers(kept: np.ndarray, scratch: Scratch) -> np.ndarray:
 
 def _same_rows(some, others) -> bool:
     """Whether a column of `others` may be a key to other tables in rows that are nodes themselves."""
-    return some is others or (isinstance(some, (str, list, tuple)) and some == others)
+    are_paths = all(isinstance(rows, (str, os.PathLike, list, tuple)) for rows in (some, others))
+    return some is others or (are_paths and some == others)

@@ -8,11 +8,25 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ramet import _core
+from ramet._support.memory import anonymous_memory, trim
 from ramet.building.scratch import Scratch
 from ramet.storage.contents import Csc
 
 Report = Callable[[int, int], None]
-OTHERS = 64 << 20  # bytes of a build's memory that are not for edges
+SPARE = 16 << 20  # bytes of a build's memory that are not for edges, beside those in use
+LEAST = 2 << 20  # for edges
+
+
+class Bound:
+    """`memory` bytes that a build may add to the process from now on, page cache aside."""
+
+    def __init__(self, memory: int):
+        self._most = anonymous_memory() + memory
+
+    def left(self) -> int:
+        """Bytes for edges."""
+        trim()
+        return max(self._most - anonymous_memory() - SPARE, LEAST)
 
 
 def external_csc(
@@ -20,15 +34,15 @@ def external_csc(
     num_src: int,
     num_dst: int,
     scratch: Scratch,
-    memory: int,
+    bound: Bound,
     *,
     undirected: bool,
     edge_ids: bool = True,
     report: Report | None = None,
 ) -> Csc:
-    """What _core.build_csc() makes of these edges, within `memory` bytes. ends: (src, dst) of all edges, piece by
+    """What _core.build_csc() makes of these edges, within the bound. ends: (src, dst) of all edges, piece by
     piece. report: of what finishing has read."""
-    builder = _core.ExternalCsc(os.fsencode(scratch.folder), num_src, num_dst, memory - OTHERS, undirected)
+    builder = _core.ExternalCsc(os.fsencode(scratch.folder), num_src, num_dst, bound.left(), undirected)
     for src, dst in ends:
         builder.add(src, dst)
     files = [scratch.file() for _ in range(2 + edge_ids)]

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ramet._support.arguments import shortened
+
 CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # a text that stands for an integer, and for no other
 
 
@@ -69,13 +71,33 @@ def as_keys(kind: str, columns: Sequence[Any]) -> Keys:
 
 def _fits(pc, pa, column, target) -> np.ndarray | None:
     """Which values `target` holds; None: all."""
+    low, high = (0, 2**64 - 1) if target == pa.uint64() else (-(2**63), 2**63 - 1)
+    if pa.types.is_floating(column.type):  # as pandas has integers beside nulls; from 2^53 on several are one number
+        numbers = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+        return (numbers == np.floor(numbers)) & (numbers >= low) & (np.abs(numbers) < 2.0**53)
     try:
         pc.cast(column, target)
     except pa.ArrowInvalid:
         values = column.to_pylist()
-        low, high = (0, 2**64 - 1) if target == pa.uint64() else (-(2**63), 2**63 - 1)
         return np.array([value is None or low <= int(value) <= high for value in values], bool)
     return None
+
+
+def taken(values, rows: np.ndarray):
+    """Some of the values of Keys."""
+    if isinstance(values, np.ndarray):
+        return values[rows]
+    import pyarrow as pa
+
+    text, offsets = (pa.py_buffer(np.ascontiguousarray(of)) for of in values)
+    array = pa.Array.from_buffers(pa.large_binary(), len(values[1]) - 1, [None, offsets, text])
+    return _text_values(array.take(pa.array(rows)))
+
+
+def shown_key(columns: Sequence[Any], row: int) -> str:
+    """A key for messages."""
+    values = tuple(column[row].as_py() for column in columns)
+    return shortened(values[0] if len(values) == 1 else values)
 
 
 def is_text(arrow_type) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ramet import _core
-from ramet.building.keys import Keys, as_keys, kind_of
+from ramet.building.keys import Keys, as_keys, kind_of, shown_key
 from ramet.building.scratch import Scratch
 from ramet.inputs.tables import NodeTable, as_columns
 
@@ -93,9 +93,8 @@ class IdReader:
         self._what = f"NodeTable({table.type!r}): id"
         self.ids = NodeIds(kind_of([rows.type_of(column) for column in self.columns], self._what), scratch)
         self._first_row = scratch.column(np.int64)  # by position, where rows repeat ids
-        self._repeats: list[int] = []
-        self._count = 0
-        self._num_repeats = 0
+        self._repeats: list[str] = []  # examples
+        self._count = self.num_repeats = 0
         self._row_positions = scratch.column(np.int64) if table.duplicates == "last" else None
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
@@ -112,18 +111,18 @@ class IdReader:
         self._first_row.append(first + np.flatnonzero(is_new))
         if self._row_positions is not None:
             self._row_positions.append(positions)
-        self._num_repeats += len(repeats)
-        self._repeats.extend((first + repeats[: SHOWN - len(self._repeats)]).tolist())
+        self.num_repeats += len(repeats)
+        for row in repeats[: SHOWN - len(self._repeats)].tolist():
+            self._repeats.append(f"{shown_key(arrays, row)} ({self._rows.place(first + row)})")
         self._count = first + len(positions)
 
     def finish(self) -> np.ndarray | None:
         """bool [num_rows]: the rows that are nodes; None: all. ValueError where ids repeat and must not."""
-        if self._num_repeats == 0:
+        if self.num_repeats == 0:
             return None
         if self._table.duplicates == "error":
-            places = "; ".join(self._rows.place(row) for row in self._repeats)
             raise ValueError(
-                f"{self._what}: {self._num_repeats:,} rows have ids of rows before them: {places}. "
+                f"{self._what}: {self.num_repeats:,} rows have ids of rows before them: {'; '.join(self._repeats)}. "
                 "duplicates='first' or 'last' keeps one row of each id"
             )
         stay = self._first_row.array()

@@ -26,6 +26,7 @@ class Nodes:
         self.splits: dict[str, np.ndarray] = {}
         self.num_listed = len(ids)  # by its table
         self._num_nulls: dict[str, int] = {}
+        self._num_repeats = 0
         self._rows: TypedRows | None = None
         self._kept: np.ndarray | None = None
 
@@ -45,12 +46,12 @@ class Nodes:
         columns = [*value_columns(table), *([] if split is None else [split])]
         rows = TypedRows(table, what, columns, as_columns(table.id))
         values = make_values(table, what, rows, scratch, dtype)
-        times = Times(f"{what}: split", split, rows.type_of(split), rows.place) if is_by_time(table.split) else None
+        times = Times(f"{what}: split", split, rows) if is_by_time(table.split) else None
         splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)
         readers: list[Reader] = [of for of in values.values() if of.has_categories]
         if splitter.columns:
             readers.append(splitter)
-        kept = None
+        kept, num_repeats = None, 0
         if table.id is None:
             count = scan(rows, readers, report) if readers else rows.count()
             ids = NodeIds.numbered(count, scratch)
@@ -58,10 +59,11 @@ class Nodes:
             reader = IdReader(table, rows, scratch)
             scan(rows, [reader, *readers], report)
             kept, ids = reader.finish(), reader.ids
+            num_repeats = reader.num_repeats
             if kept is not None and table.duplicates == "last":
                 ids = _ids_of(reader, rows, kept, scratch)
         nodes = cls(table.type, ids, table)
-        nodes.values, nodes._rows, nodes._kept = values, rows, kept
+        nodes.values, nodes._rows, nodes._kept, nodes._num_repeats = values, rows, kept, num_repeats
         nodes._finish_splits(splitter)
         return nodes
 
@@ -86,8 +88,14 @@ class Nodes:
 
     def notes(self) -> list[str]:
         """Of what was written."""
-        nulls = [(name, count) for name, count in self._num_nulls.items() if count]
-        return [f"{count:,} nodes of type {self.type!r} have a null in table {name!r}" for name, count in nulls]
+        notes = [
+            f"{count:,} nodes of type {self.type!r} have a null in table {name!r}"
+            for name, count in self._num_nulls.items()
+            if count
+        ]
+        if self._num_repeats:
+            notes.append(f"{self._num_repeats:,} rows of {self.type!r} are left out: other rows have their ids")
+        return notes + [note for values in self.values.values() if (note := values.note())]
 
     def find(self, ids, what: str) -> np.ndarray:
         """The positions of ids, a list or an array. KeyError names the first that is unknown."""

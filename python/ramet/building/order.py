@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ramet.building.edges import Edges, taken
+from ramet.building.edges import Edges
+from ramet.building.keys import taken
 from ramet.building.nodes import Nodes
 from ramet.building.scratch import CHUNK, Scratch
 from ramet.storage.streamed import StreamedRows

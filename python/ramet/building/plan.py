@@ -18,7 +18,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import as_int
-from ramet._support.memory import available_memory
+from ramet._support.memory import available_memory, trim
 from ramet._support.sizes import size
 from ramet.building.columns import TypedRows, make_values, value_columns
 from ramet.building.keys import as_keys, kind_of
@@ -73,11 +73,13 @@ class Plan:
         return "\n".join(lines if self.fits else [*lines, "this does not fit"])
 
 
-def make_plan(description: Description, folder: str, memory: int | None, dtype="float32") -> Plan:
+def make_plan(
+    description: Description, folder: str, memory: int | None, dtype="float32", out_edges: bool = False
+) -> Plan:
     """folder: where the store and temporary files would be."""
-    speeds = _Speeds(folder)
-    nodes = [_node_step(table, dtype) for table in description.nodes]
-    edges = [step for table in description.edges for step in _edge_steps(table, dtype, speeds)]
+    speeds, scratch = _Speeds(folder), Scratch(folder)
+    nodes = [_node_step(table, dtype, scratch) for table in description.nodes]
+    edges = [step for table in description.edges for step in _edge_steps(table, dtype, out_edges, speeds, scratch)]
     steps = [*nodes, *edges]
     store, temporary = sum(step.bytes for step in steps), sum(step.temporary for step in steps)
     slack = 1 << 20  # headers, and texts of the store
@@ -101,18 +103,17 @@ def require_fit(plan: Plan, folder: str) -> None:
         raise OSError(28, f"the build takes {size(plan.disk)}, and {size(plan.free_disk)} are free", folder)
 
 
-def _node_step(table: NodeTable, dtype) -> Step:
+def _node_step(table: NodeTable, dtype, scratch: Scratch) -> Step:
     if table.rows is None:
         return Step(table.type, as_int(table.num_nodes, "num_nodes", 0), 0, 0, 0, 0)
-    sample = _Sample(table, f"NodeTable({table.type!r})", [as_columns(table.id)], dtype)
+    sample = _Sample(table, f"NodeTable({table.type!r})", [as_columns(table.id)], dtype, scratch)
     ids = int(sample.count * (sample.key_bytes + KEY_BYTES)) if table.id is not None else 0
     return Step(table.type, sample.count, sample.width, sample.count * sample.width + ids, ids, sample.seconds)
 
 
-def _edge_steps(table: EdgeTable, dtype, speeds: _Speeds) -> list[Step]:
-    sample = _Sample(
-        table, f"EdgeTable({table.type!r})", [as_columns(table.source), as_columns(table.destination)], dtype
-    )
+def _edge_steps(table: EdgeTable, dtype, out_edges: bool, speeds: _Speeds, scratch: Scratch) -> list[Step]:
+    ends = [as_columns(table.source), as_columns(table.destination)]
+    sample = _Sample(table, f"EdgeTable({table.type!r})", ends, dtype, scratch)
     directions = 1 + (table.undirected or table.reverse is not None)
     count = directions * sample.count
     own = count * (16 + sample.width) + 16 * sample.count  # indices, edge ids, values; and indptr of as many nodes
@@ -120,6 +121,8 @@ def _edge_steps(table: EdgeTable, dtype, speeds: _Speeds) -> list[Step]:
     temporary += count * (24 + sample.width)  # partitions, the CSC, and values in its order
     temporary += int(2 * sample.count * (sample.key_bytes + KEY_BYTES))  # ids of nodes that no table has
     sorts = directions + (table.duplicates != "keep")
+    if out_edges:
+        own, temporary, sorts = own + 24 * count, temporary + 28 * count, 2 * sorts
     seconds = sample.seconds + sorts * sample.count / speeds.sort
     if table.reverse_type is None:
         return [Step(table.type, count, sample.width, own, temporary, seconds)]
@@ -134,11 +137,12 @@ class _Sample:
     all rows.
     """
 
-    def __init__(self, table: NodeTable | EdgeTable, what: str, ends: Sequence[tuple[Column, ...]], dtype):
+    def __init__(
+        self, table: NodeTable | EdgeTable, what: str, ends: Sequence[tuple[Column, ...]], dtype, scratch: Scratch
+    ):
         began = time.perf_counter()
         rows = TypedRows(table, what, value_columns(table), [column for end in ends for column in end])
         self.count = rows.count()
-        scratch = Scratch(None)
         values = list(make_values(table, what, rows, scratch, dtype).values())
         passes = time.perf_counter() - began  # over text files, and over what is normalized: a build makes them, too
         self.width = sum(of.dtype.itemsize * int(np.prod(of.shape, dtype=np.int64)) for of in values)
@@ -148,6 +152,7 @@ class _Sample:
             self._measure(rows, columns, [end for end in ends if end], values, scratch)
             per_row = self._spent / self._seen
         self.seconds = passes + self.count * per_row
+        trim()  # so that a build after this has all of its bound
 
     def _measure(
         self, rows: TypedRows, columns: list[Column], ends, values: Sequence[Values], scratch: Scratch

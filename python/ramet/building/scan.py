@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from ramet._support.memory import trim
 from ramet.inputs.tables import Column
 
 MAX_BYTES = 16 << 20  # of a batch that is read
 MAX_ROWS, MAX_VALUES = 1 << 16, 1 << 21  # of a chunk
+TRIM = 2
 
 
 Report = Callable[[int, int], None]
@@ -54,6 +56,8 @@ def chunks(rows, columns: Sequence[Column]) -> Iterator[tuple[int, list[Any]]]:
             begin += size - have
             yield first, _joined(pa, held)
             first, have, held = first + size, 0, []
+            if first % (TRIM * size) == 0:
+                trim()  # else what chunks of other sizes leave behind grows
         if begin < batch.num_rows:
             held.append(batch.slice(begin))
             have += batch.num_rows - begin

@@ -35,9 +35,10 @@ class Splitter:
             self.columns = (column,)
         if times is not None:
             _, first_val, first_test = split
-            self._bounds = as_int(first_val, f"{self._what}: t_val"), as_int(first_test, f"{self._what}: t_test")
+            what = f"{self._what}: t_val", f"{self._what}: t_test"
+            self._bounds = times.bound(first_val, what[0]), times.bound(first_test, what[1])
             if self._bounds[0] > self._bounds[1]:
-                raise ValueError(f"{self._what}: t_val is {self._bounds[0]}, after t_test, {self._bounds[1]}")
+                raise ValueError(f"{self._what}: t_val is {first_val}, after t_test, {first_test}")
             self._names = ["train", "val", "test"]
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:

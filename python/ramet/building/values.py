@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ramet._support.arguments import INT64_MAX, as_int, shortened
 from ramet.building.keys import Keys, as_keys
 from ramet.building.node_ids import NodeIds
 from ramet.building.scratch import Scratch
@@ -55,6 +57,10 @@ class Values:
         """What the store keeps of how these values came about."""
         return {}
 
+    def note(self) -> str | None:
+        """What the user should know of these values, once all have been read."""
+        return None
+
     def numbers(self, first: int, column: Column, array) -> np.ndarray:
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -70,7 +76,7 @@ class Values:
             if self._null is None:
                 self._refuse_null(first, column, array)
             if not (np.isnan(self._null) and pa.types.is_floating(array.type)):  # else numpy has NaN for it anyway
-                wide = pa.float64() if np.isnan(self._null) else array.type
+                wide = pa.float64() if np.isnan(self._null) else pa.int64()  # of a label, whose type may have no -1
                 array = pc.fill_null(array.cast(wide), pa.scalar(self._null, wide))
         return array.to_numpy(zero_copy_only=False)
 
@@ -84,6 +90,9 @@ class Values:
         if self.dtype.kind == "f" or self.dtype == bfloat16:
             name = "bfloat16" if self.dtype == bfloat16 else str(self.dtype)
             return rows.astype(np.float64) if name == "float64" else convert(rows, name, self.what, first)
+        if rows.dtype == np.uint64 and len(wrong := np.argwhere(rows > INT64_MAX)):
+            place, value = self.place(first + int(wrong[0][0])), rows[tuple(wrong[0])]
+            raise ValueError(f"{place}: {self.what} is {value}, more than int64 holds")
         return rows.astype(self.dtype)
 
 
@@ -172,11 +181,12 @@ class Normalized(Values):
 class Times(Values):
     """Timestamps as int64, in one unit and in UTC; whole numbers as they are."""
 
-    def __init__(self, what: str, column: Column, arrow_type, place):
+    def __init__(self, what: str, column: Column, rows):
         import pyarrow as pa
 
-        super().__init__(what, (column,), np.int64, (), place)
-        self.unit = None
+        super().__init__(what, (column,), np.int64, (), rows.place)
+        arrow_type, self.unit = rows.type_of(column), None
+        self._have_zones = {kind.tz is not None for kind in rows.types_of(column) if pa.types.is_timestamp(kind)}
         if pa.types.is_timestamp(arrow_type):
             self.unit = arrow_type.unit
         elif pa.types.is_date(arrow_type):
@@ -201,7 +211,7 @@ class Times(Values):
             if len(wrong):
                 value = numbers[wrong[0]]
                 raise ValueError(f"{self.place(first + int(wrong[0]))}: column {column!r} is {value}, no whole number")
-        return numbers.astype(np.int64, copy=False)
+        return self._as_dtype(numbers, first)
 
     def _parsed(self, first: int, column: Column, texts):
         """Texts of ISO 8601, with a zone or without one."""
@@ -209,9 +219,11 @@ class Times(Values):
 
         for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
-                return texts.cast(kind)
+                times = texts.cast(kind)
             except pa.ArrowInvalid:
-                pass
+                continue
+            self._have_zones.add(kind.tz is not None)
+            return times
         if len(texts) > 1:  # some with a zone and some without, or one that is no time
             return pa.chunked_array(
                 [
@@ -221,5 +233,21 @@ class Times(Values):
             ).combine_chunks()
         raise ValueError(f"{self.place(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
 
+    def bound(self, value, what: str) -> int:
+        """A time that a user says, as one of these: a datetime or a text of ISO 8601 where they have a unit."""
+        import pyarrow as pa
+
+        if self.unit is None or not (isinstance(value, (str, date, np.datetime64))):
+            return as_int(value, what)
+        try:
+            return int(self.numbers(0, self.columns[0], pa.array([value]))[0])
+        except ValueError:
+            raise ValueError(f"{what} is {shortened(value)}, no time of ISO 8601 in {self.unit}") from None
+
     def about(self) -> dict:
         return {} if self.unit is None else {"unit": self.unit}
+
+    def note(self) -> str | None:
+        if len(self._have_zones) < 2:
+            return None
+        return f"{self.what}: some times have a zone, and those without one are taken as UTC"

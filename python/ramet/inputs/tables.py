@@ -27,10 +27,11 @@ class NodeTable:
       id: the column of ids, or several, whose values are then tuples. None: the id is the number of the row.
       features: numeric columns of the table "feat", in this order; or {table: columns}. Text becomes the number of its
           category; the store keeps the list.
-      label: the column of the table "label". Integers stay, null is -1; text becomes the number of its category.
+      label: the column of the table "label". Integers stay, null is -1 (so are integers that nulls made floating, as in
+          pandas); text becomes the number of its category.
       time: the column of the int64 table "time".
       split: a column of names ("valid" is "val"); or {"train": share, ...} or {"train": ids, ...}; or (time column,
-          t_val, t_test): "val" begins at t_val and "test" at t_test.
+          t_val, t_test): "val" begins at t_val and "test" at t_test, which are integers, or datetimes or their texts.
       seed: of a split by shares.
       duplicates: of rows with the same id: "error", "first" or "last" of them stays.
       header: whether text files begin with names of columns. Without them, columns have numbers from 0.

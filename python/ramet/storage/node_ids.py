@@ -79,6 +79,9 @@ class NodeIds:
             values = given.astype(dtype)
             fits = (values.view(np.int64) >= 0) | (given.dtype.kind == dtype.kind)
         else:
+            wrong = [one for one in ids if not hasattr(one, "__index__")]
+            if wrong:
+                raise TypeError(f"ids holds {shortened(wrong[0])}; the ids of {self._type!r} are {self.kind}")
             numbers, bounds = [operator.index(one) for one in ids], np.iinfo(dtype)
             fits = np.array([bounds.min <= number <= bounds.max for number in numbers], np.bool_)
             values = np.array([number if fit else 0 for number, fit in zip(numbers, fits, strict=True)], dtype)

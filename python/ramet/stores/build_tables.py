@@ -12,6 +12,7 @@ from ramet._support.arguments import as_flag, as_int, as_path, shortened
 from ramet._support.log import log
 from ramet.building.contents import Building
 from ramet.building.plan import LEAST_MEMORY, Plan, make_plan, require_fit
+from ramet.dtypes import check_scale
 from ramet.inputs import layouts, objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 from ramet.stores import readers
@@ -24,20 +25,35 @@ def build_tables(
 ) -> list[str]:
     """Writes a store; options: those of Building. Returns what the user should know of it."""
     bound, beside = as_memory(memory), os.path.dirname(os.path.abspath(path))
+    out_edges = as_flag(out_edges, "out_edges")
     _core.check_target(os.fsencode(path))
     building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
     if bound is not None:
         os.makedirs(beside, exist_ok=True)
-        expected = make_plan(description, beside, bound, dtype)
+        expected = make_plan(description, beside, bound, dtype, out_edges)
         log.info("%s: the plan\n%s", path, expected)
         require_fit(expected, beside)
-    notes = building.save(path, scale=scale, out_edges=as_flag(out_edges, "out_edges"), progress=progress)
+    notes = building.save(path, scale=scale, out_edges=out_edges, progress=progress)
     for note in notes:
         log.info("%s: %s", path, note)
     return notes
 
 
-def plan(path, source=None, *, nodes=None, edges=None, memory=None, undirected=None, dtype="float32") -> Plan:
+def plan(
+    path,
+    source=None,
+    *,
+    nodes=None,
+    edges=None,
+    memory=None,
+    missing: str = "error",
+    order: str = "given",
+    undirected=None,
+    dtype="float32",
+    scale: str = "row",
+    sort_by: str | None = None,
+    out_edges: bool = False,
+) -> Plan:
     """What ramet.build() with these arguments would take. Writes nothing; reads text files once, and samples the rows.
 
     Returns a Plan: `memory`, `disk` (upper bounds, in bytes), `seconds`, `fits`, and text for people. Raises what
@@ -49,7 +65,10 @@ def plan(path, source=None, *, nodes=None, edges=None, memory=None, undirected=N
     beside = os.path.dirname(os.path.abspath(as_path(path)))
     while not os.path.isdir(beside):  # build() makes it
         beside = os.path.dirname(beside)
-    return make_plan(description, beside, as_memory(memory), dtype)
+    bound = as_memory(memory)
+    check_scale(scale)
+    Building(description, beside, memory=bound, missing=missing, dtype=dtype, order=order, sort_by=sort_by)  # checks
+    return make_plan(description, beside, bound, dtype, as_flag(out_edges, "out_edges"))
 
 
 def described(source, nodes, edges, undirected) -> Description | None:

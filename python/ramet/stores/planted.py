@@ -10,7 +10,7 @@ import numpy as np
 from ramet import _core
 from ramet._support.memory import available_memory
 from ramet._support.progress import byte_progress
-from ramet.building.external import external_csc
+from ramet.building.external import Bound, external_csc
 from ramet.building.plan import Plan, require_fit
 from ramet.building.scratch import CHUNK, Scratch
 from ramet.dtypes import bfloat16, convert
@@ -61,7 +61,7 @@ class Planted:
             return Csc(*_core.build_csc(*ends, count, count, **options, threads=self._threads))
         scratch = Scratch(self._folder)
         with byte_progress(self._progress, "edges") as report, scratch.errors():
-            return external_csc(self._ends(CHUNK), count, count, scratch, self._memory, report=report, **options)
+            return external_csc(self._ends(CHUNK), count, count, scratch, Bound(self._memory), report=report, **options)
 
     def _ends(self, at_once: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for first, length in _pieces(self._edges, at_once):

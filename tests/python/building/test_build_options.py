@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from test_build_tables import edge_ids, edges_of
 
@@ -45,8 +48,11 @@ def test_ids_are_what_the_file_says(tmp_path):
 def test_the_same_key_as_text_and_as_integer(tmp_path):
     graph = build(tmp_path, [of_type("a", [10, 20]), of_type("b", ["1", "2"])], [likes(["20", "10"], [2, 1])])
     assert edges_of(graph, LIKES) == {0: (1, 1), 1: (0, 0)}
-    with pytest.raises(ValueError, match=r"1 edges .* '010' \(.*row 1\)"):
-        build(tmp_path, [of_type("a", [10, 20]), of_type("b", ["1"])], [likes(["20", "010"], [1, 1])])
+    for key in ("010", 10.5, 2.0**53):  # the last may have been another integer
+        with pytest.raises(ValueError, match=rf"1 edges .* '?{key}'? \(.*row 1\)"):
+            build(tmp_path, [of_type("a", [10, 20]), of_type("b", [1])], [likes([type(key)(20), key], [1, 1])])
+    with pytest.raises(TypeError, match="holds '10'; the ids of 'a' are int64"):
+        graph.ids("a").find(["10"])
 
 
 def test_keys_of_several_columns(tmp_path):
@@ -84,19 +90,26 @@ def test_null_keys_of_a_data_base_are_no_edges(tmp_path):
     assert edges_of(graph, ("a", "works for", "a")) == {1: (1, 0), 2: (2, 0)}
     with pytest.raises(ValueError, match=r"row 1: an end .* null"):
         build(tmp_path, [nodes, of_type("b", [1])], [likes([1, None], [1, 1])])
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    nodes = ramet.NodeTable("a", tmp_path / "rows.parquet", id="id")
+    with pytest.raises(ValueError, match=r"row 0: an end .* null"):  # of rows that are no nodes
+        build(tmp_path, [nodes], [ramet.EdgeTable(("a", "to", "a"), rows.to_pandas(), "id", "boss")])
 
 
-def test_rows_with_the_same_id(tmp_path):
+def test_rows_with_the_same_id(tmp_path, caplog):
+    caplog.set_level("INFO", "ramet")
+
     def nodes(duplicates):
         more = {"f": [1.0, 2.0, 3.0, 4.0]}
         return of_type("a", ["x", "y", "x", "z"], features={"f": "f"}, more=more, duplicates=duplicates)
 
-    with pytest.raises(ValueError, match=r"1 rows .*row 2.* duplicates='first'"):
+    with pytest.raises(ValueError, match=r"1 rows .*'x' \(.*row 2\)\. duplicates='first'"):
         build(tmp_path, [nodes("error")], [likes(["x"], [0])])
     for duplicates, values, position in (("first", [1, 2, 4], 0), ("last", [2, 3, 4], 1)):
         graph = build(tmp_path, [nodes(duplicates)], [likes(["x"], [0])])
         assert graph.table("f", "a").numpy().tolist() == values
         assert edges_of(graph, LIKES) == {0: (position, 0)}
+        assert "1 rows of 'a' are left out: other rows have their ids" in caplog.text
 
 
 @pytest.mark.parametrize("memory", [None, "128M"])
@@ -143,14 +156,31 @@ def test_values_and_what_is_kept_of_them(tmp_path):
     assert graph.about("kind", "a") == {"categories": ["b", "a"]} and graph.about("time", "a") == {"unit": "s"}
     assert graph.table("label", "a").numpy().tolist() == [0, -1, 1]
     np.testing.assert_array_equal(graph.table("feat", "a").numpy(), [[1, 1, 2], [np.nan, 3, 4], [3, 5, 6]])
+    for label in (pa.array([7, None, 255], pa.uint8()), pa.array([7.0, None, 255.0])):
+        graph = build(tmp_path, [of_type("a", [5, 6, 7], label="y", more={"y": label})])
+        assert graph.table("label", "a").numpy().tolist() == [7, -1, 255]
+    with pytest.raises(ValueError, match=r"row 0: .*label is 18446744073709551615, more than int64"):
+        build(tmp_path, [of_type("a", [1], label="y", more={"y": pa.array([2**64 - 1], pa.uint64())})])
     with pytest.raises(ValueError, match=r"row 1: column 'n' is null"):
         build(tmp_path, [of_type("a", [1, 2], features={"n": "n"}, more={"n": [1, None]})])
 
 
+def test_times_with_and_without_a_zone(tmp_path, caplog):
+    caplog.set_level("INFO", "ramet")
+    for number, zone in enumerate((None, "+02:00")):
+        pq.write_table(pa.table({"t": pa.array([7_200_000], pa.timestamp("ms", zone))}), tmp_path / f"{number}.parquet")
+    texts = pa.table({"t": ["1970-01-01T02:00", "1970-01-01T04:00+02:00"]})
+    for rows in (str(tmp_path / "*.parquet"), texts):
+        graph = build(tmp_path, [ramet.NodeTable("a", rows, time="t")])
+        assert len(set(graph.table("time", "a").numpy())) == 1
+    assert caplog.text.count("those without one are taken as UTC") == 2
+
+
 def test_splits(tmp_path):
-    more = {"s": ["train", "valid", None, "test"], "t": [1, 5, 9, 12]}
+    more = {"s": ["train", "valid", None, "test"], "t": [1, 5, 9, 12], "d": [f"2024-0{n}-01" for n in (1, 2, 3, 4)]}
     for split, expected in (
         ("s", {"train": [0], "val": [1], "test": [3]}),
+        (("d", "2024-02-01", date(2024, 4, 1)), {"train": [0], "val": [1, 2], "test": [3]}),
         (("t", 5, 10), {"train": [0], "val": [1, 2], "test": [3]}),
         ({"train": ["k", "m"], "val": ["l"]}, {"train": [0, 2], "val": [1]}),
     ):

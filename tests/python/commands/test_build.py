@@ -37,7 +37,7 @@ def test_tables_as_options(shop, capsys):
     drop = ["--missing", "drop", "--memory", "200M"]
     status, out, err = run(capsys, "build", "store", *NODES, *EDGES, *drop)
     assert (status, out) == (0, "store: 4 nodes, 3 edges\n"), err
-    assert err == "store: 1 rows of ('user', 'buys', 'item') are no edges: unknown nodes\n"
+    assert err.endswith("\nstore: 1 rows of ('user', 'buys', 'item') are no edges: unknown nodes\n")
     assert ramet.open("store").ids("user").find(["u3", "u7"]).tolist() == [1, 0]
     assert run(capsys, "build", "quiet", *NODES, *EDGES, *drop, "--quiet") == (0, "", "")
 
@@ -59,7 +59,7 @@ def test_a_guess_becomes_a_store(shop, capsys):
 def test_a_plan_builds_nothing(shop, capsys):
     status, out, err = run(capsys, "build", "store", *NODES, *EDGES, "--plan", "--memory", "1G")
     assert status == 0, err
-    assert "edges user buys item" in out and "memory 1.0 GiB" in out
+    assert "user buys item" in out and "memory 1.1 GB" in out
     assert not (shop / "store").exists()
 
 

@@ -11,7 +11,7 @@ import pytest
 from ramet import _core
 from ramet.building import csc as building_csc
 from ramet.building.csc import CscBuilder
-from ramet.building.external import OTHERS
+from ramet.building.external import Bound
 from ramet.building.scratch import Scratch
 from ramet.storage.contents import Csc
 
@@ -84,7 +84,7 @@ def test_a_wrong_call_is_named_and_what_stops_it_leaves_nothing(tmp_path, parts)
 def test_a_build_within_memory_has_the_same_topology_and_rows(tmp_path, parts, undirected):
     ends = tuple(map(np.concatenate, zip(*parts[:10])))
     rows = np.arange(len(ends[0]) * 3.0).reshape(-1, 3)
-    free, bound = CscBuilder(Scratch(None), None), CscBuilder(Scratch(str(tmp_path)), OTHERS + (2 << 20))
+    free, bound = CscBuilder(Scratch(None), None), CscBuilder(Scratch(str(tmp_path)), Bound(2 << 20))
     expected, found = (builder.csc(ends, NODES, NODES, undirected) for builder in (free, bound))
     for name in ("indptr", "indices", "edge_ids"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
@@ -103,7 +103,7 @@ def test_a_row_that_memory_does_not_hold_is_sorted_as_others_are(tmp_path, monke
     csc = Csc(indptr, indices, rng.permutation(200_000).astype(np.int32) if keeps_ids else None)
     free, bound = (
         CscBuilder(scratch, memory).sorted(csc, lambda begin, end: keys[begin:end])
-        for scratch, memory in ((Scratch(None), None), (Scratch(str(tmp_path)), OTHERS + (2 << 20)))
+        for scratch, memory in ((Scratch(None), None), (Scratch(str(tmp_path)), Bound(2 << 20)))
     )
     np.testing.assert_array_equal(bound.indices, free.indices)
     np.testing.assert_array_equal(bound.edge_ids, free.edge_ids)

@@ -43,6 +43,10 @@ class SideBySide:
         table, own = self._owner(column)
         return table.type_of(own)
 
+    def types_of(self, column: Column) -> set[pa.DataType]:
+        table, own = self._owner(column)
+        return table.types_of(own)
+
     def place(self, row: int) -> str:
         return self._tables[0].place(row)
 

@@ -73,6 +73,10 @@ class Rows:
             self._kinds[column] = self._common(column)
         return self._kinds[column]
 
+    def types_of(self, column: Column) -> set[pa.DataType]:
+        """The types of a column in each part."""
+        return {self._kind_in(part, column) for part in self._parts}
+
     def _common(self, column: Column) -> pa.DataType:
         owner = self._parts[0]
         common = self._kind_in(owner, column)
