@@ -15,7 +15,7 @@ from ramet._support.old_torch import outside_of_graphs
 from ramet.nn.aggregate import operators
 from ramet.nn.core_ops import new
 from ramet.nn.found_edges import edges_of
-from ramet.nn.functions import refuse_forward_mode, refuse_twice
+from ramet.nn.functions import first_derivative_only
 from ramet.nn.tracing import is_traced
 
 
@@ -99,6 +99,7 @@ def by_torch(tensor) -> bool:
     return not tensor.is_cpu or is_traced(tensor)
 
 
+@first_derivative_only("GAT's softmax")
 class _GatSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, source, destination, edge, edges, negative_slope):
@@ -110,12 +111,7 @@ class _GatSoftmax(torch.autograd.Function):
         return softmax
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("GAT's softmax")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("GAT's softmax")
         *inputs, softmax = ctx.saved_tensors
         of_scores, of_destination = new(softmax, *softmax.shape), new(softmax, *inputs[1].shape)
         saved = (*inputs, softmax, grad.contiguous())
@@ -127,6 +123,7 @@ class _GatSoftmax(torch.autograd.Function):
         return of_source, of_destination, of_scores if ctx.needs_input_grad[2] else None, None, None
 
 
+@first_derivative_only("a sum by head")
 class _HeadSums(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weights, edges):
@@ -138,12 +135,7 @@ class _HeadSums(torch.autograd.Function):
         return sums
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("a sum by head")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("a sum by head")
         x, weights = ctx.saved_tensors
         grad = grad.contiguous()
         of_x = of_weights = None
@@ -156,6 +148,7 @@ class _HeadSums(torch.autograd.Function):
         return of_x, of_weights, None
 
 
+@first_derivative_only("a projection by head")
 class _HeadProjection(torch.autograd.Function):
     """A GEMM for each head, between slices of the arrays."""
 
@@ -168,12 +161,7 @@ class _HeadProjection(torch.autograd.Function):
         return out
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("a projection by head")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("a projection by head")
         wide, weight = ctx.saved_tensors
         of_wide = of_weight = None
         if ctx.needs_input_grad[0]:
@@ -187,6 +175,7 @@ class _HeadProjection(torch.autograd.Function):
         return of_wide, of_weight
 
 
+@first_derivative_only("GATv2's scores")
 class _Gatv2Scores(torch.autograd.Function):
     @staticmethod
     def forward(ctx, source, destination, att, edge, edges, negative_slope):
@@ -198,12 +187,7 @@ class _Gatv2Scores(torch.autograd.Function):
         return scores
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("GATv2's scores")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("GATv2's scores")
         inputs = ctx.saved_tensors
         grads = [new(tensor, *tensor.shape) if need else None for tensor, need in zip(inputs, ctx.needs_input_grad)]
         outputs = list(grads)

@@ -34,6 +34,31 @@ def plain(rows):
     return rows.contiguous().resolve_neg()
 
 
+def first_derivative_only(name: str):
+    """A Function whose jvp, and whose backward with create_graph=True, are a RuntimeError."""
+
+    def decorate(function):
+        backward = function.backward
+
+        def jvp(ctx, *_):
+            raise RuntimeError(
+                f"{name} has no forward-mode derivative: torch.autograd.grad and backward compute its gradient"
+            )
+
+        def backward_once(ctx, *grads):
+            if torch.is_grad_enabled():
+                raise RuntimeError(
+                    f"{name} has a first derivative only: its backward cannot run with create_graph=True"
+                )
+            return backward(ctx, *grads)
+
+        function.jvp, function.backward = staticmethod(jvp), staticmethod(backward_once)
+        return function
+
+    return decorate
+
+
+@first_derivative_only("ramet.nn.aggregate")
 class _Sum(torch.autograd.Function):
     """The sum or mean of rows, weighted or not."""
 
@@ -44,12 +69,7 @@ class _Sum(torch.autograd.Function):
         return backend(x).aggregate(edges, x, reduce, weights)
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("ramet.nn.aggregate")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("ramet.nn.aggregate")
         weights, x = ctx.saved_tensors
         grad, ops = plain(grad), backend(grad)
         of_x = of_weights = None
@@ -60,6 +80,7 @@ class _Sum(torch.autograd.Function):
         return of_x, of_weights, None, None
 
 
+@first_derivative_only("ramet.nn.aggregate")
 class _Extreme(torch.autograd.Function):
     """The largest or smallest value of each column."""
 
@@ -71,16 +92,12 @@ class _Extreme(torch.autograd.Function):
         return reduced
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("ramet.nn.aggregate")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("ramet.nn.aggregate")
         x, reduced = ctx.saved_tensors
         return backend(grad).extremes_back(ctx.edges, x, reduced, plain(grad)), None, None
 
 
+@first_derivative_only("ramet.nn.edge_softmax")
 class _EdgeSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scores, edges):
@@ -90,22 +107,6 @@ class _EdgeSoftmax(torch.autograd.Function):
         return softmax
 
     @staticmethod
-    def jvp(ctx, *_):
-        refuse_forward_mode("ramet.nn.edge_softmax")
-
-    @staticmethod
     def backward(ctx, grad):
-        refuse_twice("ramet.nn.edge_softmax")
         (softmax,) = ctx.saved_tensors
         return backend(grad).edge_softmax_back(ctx.edges, softmax, plain(grad)), None
-
-
-def refuse_twice(name: str) -> None:
-    """RuntimeError in a backward whose own gradient is wanted (create_graph=True)."""
-    if torch.is_grad_enabled():
-        raise RuntimeError(f"{name} has a first derivative only: its backward cannot run with create_graph=True")
-
-
-def refuse_forward_mode(name: str) -> None:
-    """RuntimeError in a Function's jvp."""
-    raise RuntimeError(f"{name} has no forward-mode derivative: torch.autograd.grad and backward compute its gradient")
