@@ -4,13 +4,13 @@
 #include "link_seeds.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "base/prefetch.h"
+#include "base/sorted_search.h"
 #include "sampling/node_index.h"
+#include "sampling/rows.h"
 
 namespace ramet {
 namespace {
@@ -36,19 +36,15 @@ std::vector<int64_t> edges_at(const InputEdges& edges, std::span<const int64_t> 
   return {positions.begin(), positions.end()};
 }
 
-// The nodes in whose rows the edges are: of each the last v with indptr[v] <= position. All are
-// bisected side by side, a step each, so that their reads of memory overlap.
+// The nodes in whose rows the edges are: of each the last v with indptr[v] <= position.
 std::vector<int64_t> destinations_of(const EdgeType& edges, std::span<const int64_t> positions) {
-  const auto indptr = edges.indptr.as<int64_t>();
-  std::vector<int64_t> found(positions.size());
-  for (size_t step = std::bit_floor(indptr.size()); step > 0; step /= 2) {
-    for (size_t i = 0; i < positions.size(); ++i) {
-      const size_t next = static_cast<size_t>(found[i]) + step;
-      if (next < indptr.size() && indptr[next] <= positions[i])
-        found[i] = static_cast<int64_t>(next);
-      prefetch(&indptr[std::min(static_cast<size_t>(found[i]) + step / 2, indptr.size() - 1)]);
-    }
-  }
+  std::vector<SortedSearch> searches;
+  for (const int64_t position : positions)
+    searches.push_back({1, edges.indptr.rows() - 1, position + 1});
+  search_sorted(edges.indptr, edges.num_edges(), searches);
+  std::vector<int64_t> found;
+  for (const SortedSearch& search : searches)
+    found.push_back(search.begin - 1);
   return found;
 }
 
@@ -203,8 +199,7 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
         input.into_destinations = type;
       Finder& finder = input.finders.emplace_back(Finder{rule, std::nullopt});
       const bool is_itself = are_edges(edges) && rule.edge_type == edges.edge_type;
-      if (is_itself && !rule.reversed) continue;
-      finder.edges.emplace(*type, graph_->node_types()[static_cast<size_t>(type->dst)].rows);
+      if (!is_itself || rule.reversed) finder.edges.emplace(*graph_, rule.edge_type);
     }
     num_items_ += input.num_items;
     inputs_.push_back(std::move(input));
@@ -364,9 +359,7 @@ void LinkSeeds::append_excluded(const InputEdges& edges,
   const bool reversed = finder.rule.reversed;
   const auto& from = reversed ? pairs.destinations : pairs.sources;
   const auto& to = reversed ? pairs.sources : pairs.destinations;
-  for (size_t i = 0; i < from.size(); ++i)
-    finder.edges->for_each(from[i], to[i],
-                           [&](int64_t position) { positions.push_back(position); });
+  finder.edges->find(from, to, positions);
 }
 
 int64_t num_pairs(const InputEdges& edges, const Graph& graph) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -27,8 +28,21 @@ inline uint64_t threshold_of(int64_t k, int64_t d) {
   return static_cast<uint64_t>((static_cast<uint128_t>(k) << 64) / static_cast<uint128_t>(d));
 }
 
-// Which in-edges of a row a rule draws from: all that are not excluded. EdgesInTime
-// (edges_in_time.h) holds more back.
+// Which in-edges of a row a rule draws from: all. RemainingEdges holds those back that are
+// excluded, and EdgesInTime (edges_in_time.h) more.
+struct EveryEdge {
+  struct Numbers {
+    int64_t degree;
+    [[nodiscard]] int64_t size() const { return degree; }
+    int64_t operator[](int64_t j) const { return j; }
+    void copy(int64_t j, int64_t count, int64_t* out) const { std::iota(out, out + count, j); }
+  };
+  template <typename Index>
+  Numbers of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
+    return {row.degree};
+  }
+};
+
 template <typename Id>
 class RemainingEdges {
  public:

@@ -32,9 +32,14 @@ class ExcludedPositions {
   // Those in a row.
   [[nodiscard]] std::span<const int64_t> in(const Row& row) const {
     const int64_t* first = &positions_[before_block_[static_cast<size_t>(row.begin >> shift_)]];
-    if (*first >= row.begin + row.degree) [[likely]]
+    const int64_t end = row.begin + row.degree;
+    if (*first >= end) [[likely]]
       return {};
-    return {first_from(row.begin), first_from(row.begin + row.degree)};
+    first = first_from(row.begin);
+    const int64_t* last = first;
+    while (*last < end)
+      ++last;
+    return {first, last};
   }
 
  private:

@@ -94,7 +94,7 @@ class RowWords {
   Offsets now_ = {}, next_ = {};
 };
 
-// Of one thread, as all rules. `edges`: RemainingEdges or EdgesInTime.
+// Of one thread, as all rules. `edges`: EveryEdge, RemainingEdges or EdgesInTime.
 template <typename Id, typename RowEdges>
 class SmallestWordsRule {
  public:
@@ -230,8 +230,8 @@ class WeightedRule {
   std::vector<double> sums_;
 };
 
-// EdgeScan::sample(): make_rule(edges) gives a rule that draws from RemainingEdges, or, where the
-// task has times, from EdgesInTime.
+// EdgeScan::sample(): make_rule(edges) gives a rule that draws from EveryEdge, or from
+// RemainingEdges where some are excluded, or from EdgesInTime where the task has times.
 template <typename Id, typename MakeRule>
 Relation scan(const RelationTask<Id>& task,
               ScanScratch<Id>& scratch,
@@ -239,8 +239,10 @@ Relation scan(const RelationTask<Id>& task,
               int threads,
               const MakeRule& make_rule) {
   if (task.times != nullptr) return scan_edges_in_time(task, scratch, pool, threads, make_rule);
-  return scan_edges(task, scratch, pool, threads, false,
-                    [&] { return make_rule(RemainingEdges<Id>(task)); });
+  const auto scan_all = [&](const auto& edges) {
+    return scan_edges(task, scratch, pool, threads, false, [&] { return make_rule(edges); });
+  };
+  return task.excluded == nullptr ? scan_all(EveryEdge()) : scan_all(RemainingEdges<Id>(task));
 }
 
 }  // namespace

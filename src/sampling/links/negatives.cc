@@ -20,7 +20,8 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kGroup = 256;  // pairs
+constexpr int64_t kGroup = 256;      // pairs that are drawn for side by side
+constexpr int64_t kLookedUp = 1024;  // pairs that a thread looks up at a time
 constexpr uint64_t kTries = 64;
 
 void check(const Pairs& pairs) {
@@ -322,20 +323,13 @@ Array are_edges(const Pairs& pairs, std::span<const PairRows> edges, int threads
     const PairIndex index(of_type);
     for (const int64_t node : index.by_source() ? pairs.sources : pairs.destinations)
       require_index(node, index.num_rows(), index.by_source() ? "a source" : "a destination");
-    parallel_for(count, kGroup, threads, [&](int64_t begin, int64_t end) {
-      Row rows[kGroup];
-      for (int64_t i = begin; i < end; ++i)
-        index.request_row(pairs.sources[static_cast<size_t>(i)],
-                          pairs.destinations[static_cast<size_t>(i)]);
-      for (int64_t i = begin; i < end; ++i)
-        rows[i - begin] = index.row(pairs.sources[static_cast<size_t>(i)],
-                                    pairs.destinations[static_cast<size_t>(i)]);
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const int64_t time =
-            pairs.times.empty() ? std::numeric_limits<int64_t>::max() : pairs.times[i];
-        out[i] |= index.has(rows[i - static_cast<size_t>(begin)], pairs.sources[i],
-                            pairs.destinations[i], time);
-      }
+    parallel_for(count, kLookedUp, threads, [&](int64_t begin, int64_t end) {
+      const auto some = [&](std::span<const int64_t> of_all) {
+        const auto first = static_cast<size_t>(begin), size = static_cast<size_t>(end - begin);
+        return of_all.empty() ? of_all : of_all.subspan(first, size);
+      };
+      index.for_each_edge(some(pairs.sources), some(pairs.destinations), some(pairs.times),
+                          [&](size_t i) { out[begin + static_cast<int64_t>(i)] = true; });
     });
   }
   return found;

@@ -1,5 +1,7 @@
 #include "pair_rows.h"
 
+#include <algorithm>
+
 #include "ramet/error.h"
 
 namespace ramet {
@@ -7,6 +9,7 @@ namespace ramet {
 PairIndex::PairIndex(const PairRows& rows)
     : edges_(&rows.graph->edge_types()[static_cast<size_t>(rows.edge_type)]),
       indptr_(edges_->indptr.as<int64_t>().data()),
+      num_others_(rows.graph->node_types()[static_cast<size_t>(edges_->src)].num_nodes),
       by_source_(rows.by_source) {
   if (rows.times.empty()) return;
   const auto found = edges_->tables.find(rows.times);

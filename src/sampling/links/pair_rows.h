@@ -2,10 +2,13 @@
 // log d reads, of which the first misses the cache, and which a caller requests ahead.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/prefetch.h"
+#include "base/sorted_search.h"
+#include "edge_finder.h"
 #include "ramet/negatives.h"
 #include "sampling/rows.h"
 
@@ -39,6 +42,30 @@ class PairIndex {
                          int64_t destination,
                          int64_t time,
                          When when = When::kByThen) const;
+  // Calls body(i) for each pair that is an edge, and is there by times[i]. times: or none.
+  template <typename Body>
+  void for_each_edge(std::span<const int64_t> sources,
+                     std::span<const int64_t> destinations,
+                     std::span<const int64_t> times,
+                     Body&& body) const {
+    std::vector<SortedSearch> searches = by_source_
+                                             ? searches_of_rows(*edges_, sources, destinations)
+                                             : searches_of_rows(*edges_, destinations, sources);
+    search_sorted(edges_->indices, num_others_, searches);
+    with_ids(edges_->indices, [&](auto ids) {
+      for (size_t i = 0; i < searches.size(); ++i) {
+        const SortedSearch& search = searches[i];
+        auto at = static_cast<size_t>(search.begin);
+        const auto is_wanted = [&] {
+          return at < static_cast<size_t>(search.end) && ids[at] == search.wanted;
+        };
+        if (times_ != nullptr && !times.empty())
+          while (is_wanted() && times_[at] > times[i])
+            ++at;
+        if (is_wanted()) body(i);
+      }
+    });
+  }
   // The node that an entry of a row names: kCorrupt for none of the `num_nodes`.
   [[nodiscard]] int64_t node_at(const Row& row, int64_t entry, int64_t num_nodes) const;
   // Of a row in the order of times: the part before `time`.
@@ -47,6 +74,7 @@ class PairIndex {
  private:
   const EdgeType* edges_;
   const int64_t* indptr_;
+  int64_t num_others_;  // nodes that rows may name
   bool by_source_;
   const int64_t* times_ = nullptr;
 };

@@ -116,11 +116,18 @@ def test_they_are_uniform_over_what_is_left(left):
 
 
 def test_pairs_are_looked_up(edges):
-    graph = sorted_graph(edges)
+    times = np.random.default_rng(0).integers(0, 100, edges.shape[1])
+    graph = sorted_graph(edges, times=times)
     u, v = (rows.ravel().astype(np.int64) for rows in np.meshgrid(np.arange(NUM_NODES), np.arange(NUM_NODES)))
-    has = set(zip(*edges.tolist()))
-    found = _core.are_edges(u, v, times=None, edges=[(graph._core, 0, False, "")], threads=0)
-    assert found.tolist() == [pair in has for pair in zip(u.tolist(), v.tolist())]
+    first: dict = {}  # of parallel edges, the time of the first
+    for pair, time in zip(zip(*edges.tolist()), times.tolist()):
+        first[pair] = min(time, first.get(pair, time))
+    asked = np.random.default_rng(1).integers(0, 100, len(u))
+    for table, at in (("", None), ("t", None), ("t", asked)):
+        found = _core.are_edges(u, v, times=at, edges=[(graph._core, 0, False, table)], threads=0)
+        last = np.full(len(u), 99) if at is None else at
+        pairs = zip(u.tolist(), v.tolist(), last.tolist())
+        assert found.tolist() == [first.get((source, destination), 100) <= t for source, destination, t in pairs]
 
 
 def test_bad_input(edges):

@@ -1,0 +1,24 @@
+// Searches of many values in ascending ranges of one array, as the rows of a CSC are, or its
+// offsets. A search alone waits for memory once per step. These go side by side, and ask for the
+// memory of their next step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+struct SortedSearch {
+  int64_t begin, end;  // where it looks; begin <= end
+  int64_t wanted;
+};
+
+// Moves the begin of each to the first value that is at least `wanted`, or to its end. `values` is
+// int32 or int64. They are expected to lie evenly between 0 and `limit`: a search for one of n
+// takes about log log n steps then, and never many more than log n. In a range that does not ascend
+// it ends anywhere.
+void search_sorted(const Array& values, int64_t limit, std::span<SortedSearch> searches);
+
+}  // namespace ramet
