@@ -38,7 +38,8 @@ class TypedRows:
             names = ", ".join(map(repr, self._rows.names[:20]))
             raise KeyError(f"{what}: there is no column {unknown[0]!r}; there are {names}")
         texts = [column for column in dict.fromkeys([*columns, *ids]) if self._rows.is_text(column)]
-        self._types: dict[Column, Any] = _types_of_texts(self._rows, texts, ids)
+        self.texts_among_numbers: dict[Column, str] = {}  # the first one, of columns that begin with numbers
+        self._types: dict[Column, Any] = self._types_of_texts(texts, ids)
 
     def type_of(self, column: Column):
         return self._types.get(column) or self._rows.type_of(column)
@@ -49,19 +50,25 @@ class TypedRows:
             self.num_rows = sum(batch.num_rows for _, batch in self._rows.batches(self._rows.names[:1], MAX_BYTES))
         return self.num_rows
 
+    def _types_of_texts(self, columns: Sequence[Column], ids: Collection[Column]) -> dict[Column, Any]:
+        """The first type in which all values of a column can be, by a pass over all rows."""
+        import pyarrow as pa
+
+        from ramet.inputs.rows.convert import first_refused
+
+        left = {c: [pa.int64(), pa.uint64(), *([] if c in ids else [pa.float64()])] for c in columns}
+        for first, batch in self._rows.batches(columns, MAX_BYTES) if columns else ():
+            for column, texts in zip(columns, batch.columns, strict=True):
+                before = left[column]
+                left[column] = [kind for kind in before if _can_be(texts, kind, canonical=column in ids)]
+                if before and not left[column] and column not in ids:
+                    row = first_refused(texts, pa.float64())
+                    if first + row > 0:
+                        self.texts_among_numbers[column] = f"{texts[row].as_py()!r} ({self.place(first + row)})"
+        return {column: kinds[0] for column, kinds in left.items() if kinds}
+
     def batches(self, columns: Sequence[Column], max_bytes: int) -> Iterator[tuple[int, Any]]:
         return self._rows.batches(columns, max_bytes, types={c: self._types[c] for c in columns if c in self._types})
-
-
-def _types_of_texts(rows, columns: Sequence[Column], ids: Collection[Column]) -> dict[Column, Any]:
-    """The first type in which all values of a column can be, by a pass over all rows."""
-    import pyarrow as pa
-
-    left = {c: [pa.int64(), pa.uint64(), *([] if c in ids else [pa.float64()])] for c in columns}
-    for _, batch in rows.batches(columns, MAX_BYTES) if columns else ():
-        for column, texts in zip(columns, batch.columns, strict=True):
-            left[column] = [kind for kind in left[column] if _can_be(texts, kind, canonical=column in ids)]
-    return {column: kinds[0] for column, kinds in left.items() if kinds}
 
 
 def _can_be(texts, kind, canonical: bool) -> bool:
@@ -110,7 +117,7 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
     )
     is_alone = len(columns) == 1 and name != FEATURES and dtype is None  # else in a table of floating point
     categories = {
-        column: Categories(what, column, rows.place, scratch, null=None if is_alone else np.nan)
+        column: Categories(what, column, rows, scratch, null=None if is_alone else np.nan)
         for column, arrow_type in zip(columns, types, strict=True)
         if is_text(arrow_type)
     }
@@ -131,7 +138,7 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
 def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:
     arrow_type = rows.type_of(column)
     if is_text(arrow_type):
-        return Categories(what, column, rows.place, scratch, null=NO_LABEL)
+        return Categories(what, column, rows, scratch, null=NO_LABEL)
     width, dtype = _width(arrow_type), _numpy_type(what, column, arrow_type)
     shape = () if width is None else (width,)
     if dtype.kind == "f" and not (width is None and _are_integers_beside_nulls(column, rows)):

@@ -101,8 +101,9 @@ class Categories(Values):
 
     has_categories = True
 
-    def __init__(self, what: str, column: Column, place, scratch: Scratch, null=None):
-        super().__init__(what, (column,), np.int64, (), place, null)
+    def __init__(self, what: str, column: Column, rows, scratch: Scratch, null=None):
+        super().__init__(what, (column,), np.int64, (), rows.place, null)
+        self._text_among_numbers = rows.texts_among_numbers.get(column)
         self._codes = NodeIds("text", scratch)
         self._texts: list[str] | None = None  # all of them, when they have been asked for
 
@@ -126,6 +127,11 @@ class Categories(Values):
             self._texts = [text[a:b].decode() for a, b in pairwise(arrays["offset"].tolist())]
         return {"categories": self._texts}
 
+    def note(self) -> str | None:
+        if self._text_among_numbers is None:
+            return None
+        return f"{self.what}: column {self.columns[0]!r} has categories, not numbers: {self._text_among_numbers}"
+
 
 class Mixed(Values):
     """Numbers and categories side by side, as floating point."""
@@ -143,6 +149,9 @@ class Mixed(Values):
 
     def about(self) -> dict:
         return {"categories": {str(column): of.about()["categories"] for column, of in self._categories.items()}}
+
+    def note(self) -> str | None:
+        return "; ".join(note for of in self._categories.values() if (note := of.note())) or None
 
 
 class Normalized(Values):

@@ -176,6 +176,15 @@ def test_times_with_and_without_a_zone(tmp_path, caplog):
     assert caplog.text.count("those without one are taken as UTC") == 2
 
 
+def test_a_text_among_numbers_is_said(tmp_path, caplog):
+    caplog.set_level("INFO", "ramet")
+    (tmp_path / "a.csv").write_text("x,y\n1,b\noops,2\n3,c\n")
+    graph = build(tmp_path, [ramet.NodeTable("a", tmp_path / "a.csv", features=["x", "y"])])
+    assert graph.table("feat", "a").numpy().tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert "column 'x' has categories, not numbers: 'oops' (" in caplog.text and "a.csv, row 1)" in caplog.text
+    assert "column 'y'" not in caplog.text
+
+
 def test_splits(tmp_path):
     more = {"s": ["train", "valid", None, "test"], "t": [1, 5, 9, 12], "d": [f"2024-0{n}-01" for n in (1, 2, 3, 4)]}
     for split, expected in (

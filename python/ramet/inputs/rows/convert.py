@@ -30,11 +30,11 @@ def convert(column: pa.Array, kind: pa.DataType, where: Callable[[int], str]) ->
     try:
         return column.cast(kind)
     except REFUSALS:
-        row = _first_refused(column, kind)
+        row = first_refused(column, kind)
         raise ValueError(f"{where(row)}: {shortened(column[row].as_py())} is no {_named(kind)}") from None
 
 
-def _first_refused(column: pa.Array, kind: pa.DataType) -> int:
+def first_refused(column: pa.Array, kind: pa.DataType) -> int:
     """The first row whose value cannot be cast, found by halves."""
     start, rows = 0, len(column)
     while rows > 1:
