@@ -71,7 +71,7 @@ class Building:
                 edges.append(Edges.read(of_type, self._nodes, self._scratch, self._missing, self._dtype, report))
         for of_edges in edges:
             self._csc.merge_parallel(of_edges, *self._counts(of_edges))
-        self._orders = make_orders(self._order, self._nodes, edges)
+        self._orders = make_orders(self._order, self._nodes, edges, self._csc.bound)
         for nodes in self._nodes.values():
             self._add_nodes(nodes)
         for of_edges in edges:

@@ -24,16 +24,16 @@ class CscBuilder:
     """bound: of memory, or None."""
 
     def __init__(self, scratch: Scratch, bound: Bound | None):
-        self._scratch, self._bound = scratch, bound
+        self._scratch, self.bound = scratch, bound
 
     def csc(self, ends: Ends, num_src: int, num_dst: int, undirected: bool = False) -> Csc:
         """Its ids are numbers of the edges in `ends`, of their reverses from len(edges) on."""
-        if self._bound is None:
+        if self.bound is None:
             return Csc(*_core.build_csc(*ends, num_src, num_dst, undirected))
         src, dst = ends
         pieces = ((src[begin : begin + CHUNK], dst[begin : begin + CHUNK]) for begin in range(0, len(src), CHUNK))
         with self._scratch.errors():
-            return external_csc(pieces, num_src, num_dst, self._scratch, self._bound, undirected=undirected)
+            return external_csc(pieces, num_src, num_dst, self._scratch, self.bound, undirected=undirected)
 
     def merge_parallel(self, edges: Edges, num_src: int, num_dst: int) -> None:
         """Keeps the first of the edges with the same ends, as edges.table.duplicates says."""
@@ -71,7 +71,7 @@ class CscBuilder:
         indices, ids = self._scratch.column(csc.indices.dtype), self._scratch.column(np.int64)
         for begin, end in _row_blocks(csc.indptr):
             first, last = csc.indptr[begin], csc.indptr[end]
-            if last - first > BLOCK and self._bound and last - first > self._bound.left() // BYTES_OF_SORTED:
+            if last - first > BLOCK and self.bound and last - first > self.bound.left() // BYTES_OF_SORTED:
                 self._sort_long_row(csc, first, last, keys, indices, ids)
                 continue
             order = _core.sorted_rows(csc.indptr[begin : end + 1] - first, keys(first, last))
@@ -80,7 +80,7 @@ class CscBuilder:
         return Csc(csc.indptr, indices.array(), ids.array())
 
     def _sort_long_row(self, csc: Csc, first: int, last: int, keys, indices: Column, ids: Column) -> None:
-        where = os.fsencode(self._scratch.folder), self._bound.left()
+        where = os.fsencode(self._scratch.folder), self.bound.left()
         of_edges, order = self._scratch.column(np.int64), self._scratch.empty((last - first,), np.int64)
         for begin in range(first, last, BLOCK):
             of_edges.append(keys(begin, min(begin + BLOCK, last)))
@@ -98,9 +98,9 @@ class CscBuilder:
     def in_order(self, csc: Csc, table: np.ndarray) -> np.ndarray:
         """The rows of `table`, one for each of len(table) edges, in the order of the CSC; a reverse has its edge's."""
         result = self._scratch.empty((len(csc.indices), *table.shape[1:]), table.dtype)
-        if self._bound is not None and csc.edge_ids is not None:
+        if self.bound is not None and csc.edge_ids is not None:
             folder = os.fsencode(self._scratch.folder)
-            _core.external_gather(table, csc.edge_ids, result, folder, self._bound.left())
+            _core.external_gather(table, csc.edge_ids, result, folder, self.bound.left())
             return result
         for begin in range(0, len(result), BLOCK):
             end = min(begin + BLOCK, len(result))

@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ramet._support.sizes import size
 from ramet.building.edges import Edges
+from ramet.building.external import Bound
 from ramet.building.keys import taken
 from ramet.building.nodes import Nodes
 from ramet.building.scratch import CHUNK, Scratch
 from ramet.storage.streamed import StreamedRows
 
 ORDERS = ("given", "degree", "locality")
+BYTES_BY_LOCALITY = 80  # of an edge, in the matrices of both directions
 Counts = Mapping[str, int]
 
 
@@ -51,12 +54,20 @@ class Order:
         return result
 
 
-def make_orders(order: str, nodes: Mapping[str, Nodes], edges: Sequence[Edges]) -> dict[str, Order]:
-    """By node type; empty for "given"."""
+def make_orders(
+    order: str, nodes: Mapping[str, Nodes], edges: Sequence[Edges], bound: Bound | None = None
+) -> dict[str, Order]:
+    """By node type; empty for "given". MemoryError for "locality" of more edges than the bound holds."""
     counts = {name: len(of.ids) for name, of in nodes.items()}
     if order == "degree":
         return {name: Order(np.argsort(-degrees, kind="stable")) for name, degrees in _degrees(counts, edges).items()}
     if order == "locality":
+        needs, left = BYTES_BY_LOCALITY * sum(len(of.src) for of in edges), None if bound is None else bound.left()
+        if left is not None and needs > left:
+            raise MemoryError(
+                f"order='locality' takes about {size(needs)} for these edges, and {size(left)} of memory= are left; "
+                "order='degree' takes less"
+            )
         return _by_locality(counts, edges)
     return {}
 

@@ -148,7 +148,7 @@ class _Guess:
             if len(keys) == 2:
                 table.used.update(keys)
                 return self._add_edges(table, keys, (self._type_of(table, key) for key in keys.values()))
-            if len(table.kinds) == 2 and not keys:
+            if len(table.kinds) == 2 and not keys and set(table.kinds.values()) <= {"integer", "text"}:
                 self._note(table, f"its two columns, {_listed(table.kinds)}, are taken as source and destination")
                 table.used.update(table.kinds)
                 return self._add_edges(table, table.kinds, self._types_of(table, *table.kinds))

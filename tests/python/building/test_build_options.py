@@ -141,6 +141,12 @@ def test_parallel_edges_loops_and_orders(tmp_path, memory, order):
     assert graph._core.reverse_type(("n", "to", "n")) == ("n", "to", "n")
 
 
+def test_an_order_that_memory_does_not_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr("ramet.building.order.BYTES_BY_LOCALITY", 1 << 27)  # of the only edge
+    with pytest.raises(MemoryError, match="order='locality' takes about 134"):
+        build(tmp_path, edges=[likes([1], [2])], order="locality", memory="128M")
+
+
 def test_values_and_what_is_kept_of_them(tmp_path):
     more = {
         "when": pa.array([0, 1, 2], pa.timestamp("s", "Europe/Berlin")),

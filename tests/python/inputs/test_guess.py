@@ -80,6 +80,7 @@ def test_rows_without_ids_are_nodes_by_number(tmp_path):
     for name in ("drivers", "races"):
         (tmp_path / f"{name}.csv").write_text("id,wins\n1,3\n2,4\n")
     (tmp_path / "results.csv").write_text("driver_id,race_id,judge_id,place\n1,1,1,1\n1,1,1,1\n")
+    (tmp_path / "prices.csv").write_text("sku,price\n1,2.5\n1,3.5\n")  # which are no edges from skus to prices
     described = describe(tmp_path)
     assert [(t.type, t.id) for t in described.nodes] == [("drivers", "id"), ("races", "id"), ("results", None)]
     assert {t.type: t.source for t in described.edges} == {
