@@ -159,7 +159,7 @@ def test_mixed_and_damaged_checkpoints(tmp_path):
     for changed, match in [
         ("", "is not the text"),
         (text[:-20], "is not the text"),
-        (text.replace('"ramet-parts": 1', '"ramet-parts": 2'), "version 2; version 1 is read"),
+        (text.replace('"ramet-parts": 1', '"ramet-parts": 2'), "version 2, but ramet .* reads version 1"),
         (text.replace('"lr": 0.1', '"lr": "a"'), "the text of the checkpoint"),
         (text.replace('"lr": 0.1', '"params": []'), "the text of the checkpoint"),
         (text.replace('"step": 0', '"step": -1'), "the text of the checkpoint"),
