@@ -20,12 +20,12 @@ namespace {
 
 const RmatOptions kSmallRmat{.scale = 13, .edge_factor = 8, .feature_width = 4, .seed = 3};
 
-struct Rows {
+struct RmatRows {
   std::shared_ptr<const Graph> graph;
   std::span<const int64_t> indptr;
   std::span<const int32_t> indices;
 
-  explicit Rows(const RmatOptions& options)
+  explicit RmatRows(const RmatOptions& options)
       : graph(Graph::from_store(make_segment(generate_rmat(options)))),
         indptr(graph->edge_types().front().indptr.as<int64_t>()),
         indices(graph->edge_types().front().indices.as<int32_t>()) {
@@ -72,7 +72,7 @@ TEST_CASE("rmat: features made piece by piece are those of the whole table") {
 }
 
 TEST_CASE("rmat: symmetric, rows sorted, no edge twice") {
-  const Rows rows(kSmallRmat);
+  const RmatRows rows(kSmallRmat);
   for (size_t v = 0; v < rows.size(); ++v) {
     CHECK(std::adjacent_find(rows[v].begin(), rows[v].end(), std::greater_equal<>()) ==
           rows[v].end());
@@ -84,7 +84,7 @@ TEST_CASE("rmat: symmetric, rows sorted, no edge twice") {
 }
 
 TEST_CASE("rmat: hubs, nodes without neighbors, and ids that say nothing of degrees") {
-  const Rows rows(kSmallRmat);
+  const RmatRows rows(kSmallRmat);
   const double mean = static_cast<double>(rows.indices.size()) / static_cast<double>(rows.size());
   size_t largest = 0, isolated = 0, in_first_half = 0;
   for (size_t v = 0; v < rows.size(); ++v) {
@@ -99,7 +99,7 @@ TEST_CASE("rmat: hubs, nodes without neighbors, and ids that say nothing of degr
 }
 
 TEST_CASE("rmat: quadrants of equal probability make degrees even") {
-  const Rows rows({.scale = 12, .edge_factor = 8, .a = 0.25, .b = 0.25, .c = 0.25});
+  const RmatRows rows({.scale = 12, .edge_factor = 8, .a = 0.25, .b = 0.25, .c = 0.25});
   size_t largest = 0;
   for (size_t v = 0; v < rows.size(); ++v)
     largest = std::max(largest, rows[v].size());
@@ -125,7 +125,7 @@ TEST_CASE("rmat: draws of four levels have their probabilities") {
 }
 
 TEST_CASE("rmat: a tenth of the nodes that have neighbors is to train on") {
-  const Rows rows(kSmallRmat);
+  const RmatRows rows(kSmallRmat);
   const auto train = rows.graph->splits().at("train").at("node").as<int32_t>();
   size_t with_neighbors = 0;
   for (size_t v = 0; v < rows.size(); ++v)
@@ -137,9 +137,9 @@ TEST_CASE("rmat: a tenth of the nodes that have neighbors is to train on") {
 }
 
 TEST_CASE("rmat: features are optional") {
-  CHECK(Rows(kSmallRmat).graph->node_types().front().tables.at("feat").shape ==
+  CHECK(RmatRows(kSmallRmat).graph->node_types().front().tables.at("feat").shape ==
         std::vector<int64_t>{1 << 13, 4});
-  CHECK(Rows({.scale = 1, .edge_factor = 0}).graph->node_types().front().tables.empty());
+  CHECK(RmatRows({.scale = 1, .edge_factor = 0}).graph->node_types().front().tables.empty());
 }
 
 TEST_CASE("rmat: bad options are named") {
