@@ -1,8 +1,9 @@
 """A store from a table of edges: from Parquet, CSV and csv.gz, with ids that are integers or texts.
 
 Beside it, what people write today: pandas reads the table, factorize() numbers the ids, numpy sorts the edges by their
-destinations and saves the arrays. Edges are R-MAT's. Each measurement is a process of its own; files are in the page
-cache. Memory is what the process had at most, less what it had before.
+destinations and saves the arrays. Beside CSV also DGL's CSVDataset, and GraphBolt's OnDiskDataset, which gets ids that
+are numbered already. Edges are R-MAT's. Each measurement is a process of its own; files are in the page cache. Memory is
+what the process had at most, less what it had before.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from processes import peak
 
 import ramet
 
+PEER = Path(__file__).parent / "peers" / "dgl_build.py"
 FORMS = ("parquet", "csv", "csv.gz", "text.parquet")
-ROUTES = {"ramet": None, "ramet, 256 MiB": "256M", "pandas and numpy": "peer"}
+PANDAS = "pandas and numpy"
+ROUTES = {"ramet": None, "ramet, 256 MiB": "256M", PANDAS: None}
+OF_DGL = {"DGL's CSVDataset": "csv", "GraphBolt": "graphbolt"}
 
 
 def table_file(folder: Path, form: str, scale: int) -> Path:
@@ -77,7 +81,7 @@ def measure(path: str, folder: str, route: str) -> dict:
     import pyarrow.parquet  # noqa: F401
 
     before, cpu, begin = peak(), cpu_seconds(), time.perf_counter()
-    edges = by_pandas(path, folder) if ROUTES[route] == "peer" else by_ramet(path, folder, ROUTES[route])
+    edges = by_pandas(path, folder) if route == PANDAS else by_ramet(path, folder, ROUTES[route])
     return {
         "seconds": time.perf_counter() - begin,
         "cpu": cpu_seconds() - cpu,
@@ -91,13 +95,19 @@ def main(chosen, report: Report) -> None:
     scale = 10 if chosen.small else 21
     files = {form: table_file(Path(chosen.data) / "tables", form, scale) for form in FORMS}
     cases = [(form, route) for form in FORMS for route in ROUTES]
+    if "dgl" in chosen.peers:
+        cases += [("csv", route) for route in OF_DGL]
     memory, cpu = {case: Figure() for case in cases}, {case: Figure() for case in cases}
 
     def once(case) -> float:
         form, route = case
         with tempfile.TemporaryDirectory(dir=chosen.data) as folder:
             command = [sys.executable, __file__, "--measure", str(files[form]), folder, route]
-            found = json.loads(subprocess.check_output(command))
+            if route in OF_DGL:
+                peer, table = [chosen.peers["dgl"], str(PEER)], [OF_DGL[route], str(files[form]), folder]
+                subprocess.run([*peer, "prepare", *table], check=True)
+                command = [*peer, "load", *table]
+            found = json.loads(subprocess.check_output(command).splitlines()[-1])
         assert found["edges"] == 5 << scale
         memory[case].values.append(found["memory"])
         cpu[case].values.append(found["cpu"])
@@ -105,19 +115,13 @@ def main(chosen, report: Report) -> None:
 
     took = interleave({case: partial(once, case) for case in cases}, 1 if chosen.small else 3)
     rows = []
-    for form in FORMS:
-        peer = took[form, "pandas and numpy"]
-        for route in ROUTES:
-            figure = took[form, route]
-            texts = [
-                figure.text(),
-                cpu[form, route].text(),
-                memory[form, route].text(0, 1e-6),
-                peer.over(figure).text(),
-            ]
-            rows.append([form, route, f"{(5 << scale) / figure.median / 1e6:.1f}", *texts])
-            if route != "pandas and numpy":
-                report.ratio(f"{form}, {route}: pandas over it, seconds", peer.over(figure))
+    for form, route in sorted(cases, key=lambda case: FORMS.index(case[0])):
+        figure, peer = took[form, route], took[form, PANDAS]
+        used = [cpu[form, route].text(), memory[form, route].text(0, 1e-6)]
+        speed = f"{(5 << scale) / figure.median / 1e6:.1f}"
+        rows.append([form, route, speed, figure.text(), *used, peer.over(figure).text()])
+        if route != PANDAS:
+            report.ratio(f"{form}, {route}: pandas over it, seconds", peer.over(figure))
     report.note(f"{5 << scale:,} edges; ids are kept. 'text' are ids such as 'user-123'.")
     report.table(["table", "", "M edges/s", "seconds", "CPU seconds", "memory, MB", "speed, pandas = 1"], rows)
 
