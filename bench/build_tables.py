@@ -2,8 +2,8 @@
 
 Beside it, what people write today: pandas reads the table, factorize() numbers the ids, numpy sorts the edges by their
 destinations and saves the arrays. Beside CSV also DGL's CSVDataset, and GraphBolt's OnDiskDataset, which gets ids that
-are numbered already. Edges are R-MAT's. Each measurement is a process of its own; files are in the page cache. Memory is
-what the process had at most, less what it had before.
+are numbered already. Edges are R-MAT's. Each measurement is a process of its own; files are in the page cache. Memory
+is what the process had at most, less what it had before.
 """
 
 from __future__ import annotations
