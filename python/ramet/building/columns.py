@@ -60,7 +60,7 @@ class TypedRows:
         for first, batch in self._rows.batches(columns, MAX_BYTES) if columns else ():
             for column, texts in zip(columns, batch.columns, strict=True):
                 before = left[column]
-                left[column] = [kind for kind in before if _can_be(texts, kind, canonical=column in ids)]
+                left[column] = _kinds_of(texts, before, canonical=column in ids)
                 if before and not left[column] and column not in ids:
                     row = first_refused(texts, pa.float64())
                     if first + row > 0:
@@ -71,15 +71,29 @@ class TypedRows:
         return self._rows.batches(columns, max_bytes, types={c: self._types[c] for c in columns if c in self._types})
 
 
-def _can_be(texts, kind, canonical: bool) -> bool:
+def _kinds_of(texts, kinds: list[Any], canonical: bool) -> list[Any]:
+    """Those of `kinds` in which all values can be. canonical: and none is written in another way, as 007 is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if canonical:
+        begins_with_zero = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
+        if pc.any(pc.or_(begins_with_zero, pc.starts_with(texts, "-0")), min_count=0).as_py():
+            return []
+    if pa.int64() in kinds and (numbers := _cast(texts, pa.int64())) is not None:
+        lowest = pc.min(numbers).as_py()  # floating point has all of them, uint64 those that are not below 0
+        return kinds if lowest is None or lowest >= 0 else [kind for kind in kinds if kind != pa.uint64()]
+    return [kind for kind in kinds if kind != pa.int64() and _cast(texts, kind) is not None]
+
+
+def _cast(texts, kind):
+    """The numbers, or None where one is no number of this kind."""
+    import pyarrow as pa
+
     try:
-        numbers = texts.cast(kind)
+        return texts.cast(kind)
     except pa.ArrowInvalid:
-        return False
-    return not canonical or pc.all(pc.equal(numbers.cast(texts.type), texts), min_count=0).as_py() is not False
+        return None
 
 
 def value_columns(table: NodeTable | EdgeTable) -> list[Column]:
