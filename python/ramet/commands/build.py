@@ -84,26 +84,23 @@ def _add_arrays(group) -> None:
 def _run(args) -> None:
     description = described(args.source, args.nodes, args.edges, args.undirected)
     source = args.source if description is None else description
+    shared = ("memory", "missing", "order", "dtype", "scale", "out_edges")
+    options = {name: getattr(args, name) for name in shared}
     if args.plan:
-        print(plan(args.out, source, memory=args.memory, dtype=args.dtype))
+        print(plan(args.out, source, **options))
         return
     with _printed_log(args.quiet):
         graph = build(
             args.out,
             source,
-            memory=args.memory,
-            missing=args.missing,
-            order=args.order,
+            **options,
             undirected=args.undirected,
-            dtype=args.dtype,
-            scale=args.scale,
             train_per_class=args.train_per_class,
             val_per_class=args.val_per_class,
             val_edges=args.val_edges,
             test_edges=args.test_edges,
             seed=args.seed,
             normalize=args.normalize,
-            out_edges=args.out_edges,
             progress=shows_progress(args),
         )
     summarize(args, graph, [*_other_than_pyg(graph), *_missing_splits(graph)] if description is None else ())

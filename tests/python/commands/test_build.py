@@ -60,6 +60,8 @@ def test_a_plan_builds_nothing(shop, capsys):
     status, out, err = run(capsys, "build", "store", *NODES, *EDGES, "--plan", "--memory", "1G")
     assert status == 0, err
     assert "user buys item" in out and "memory 1.1 GB" in out
+    _, larger, _ = run(capsys, "build", "store", *NODES, *EDGES, "--plan", "--memory", "1G", "--out-edges")
+    assert out.splitlines()[2].split()[:5] != larger.splitlines()[2].split()[:5]  # the edges' bytes in the store
     assert not (shop / "store").exists()
 
 
