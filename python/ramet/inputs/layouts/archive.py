@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from ramet.inputs.rows.numpy_files import read_header
 from ramet.inputs.rows.table import Column
-
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 @dataclass(frozen=True)
@@ -136,13 +135,11 @@ def _opened(array: Array):
 
 def _array(path: Path, archive: zipfile.ZipFile, name: str) -> Array:
     with archive.open(name) as file:
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADERS:
-            raise ValueError(f"{path}: {name} has the unknown version {version}")
-        shape, is_fortran, dtype = _HEADERS[version](file)
-        if dtype.hasobject or dtype.kind not in "biuf" or (is_fortran and len(shape) > 1):
-            raise ValueError(f"{path}: {name} is {dtype}{list(shape)} {'in Fortran order' if is_fortran else ''}")
-        return Array(path, name.removesuffix(".npy"), shape, dtype, file.tell())
+        stored = read_header(file, f"{path}: {name}")
+        if stored.dtype.kind not in "biuf" or stored.by_columns:
+            order = "in Fortran order" if stored.by_columns else ""
+            raise ValueError(f"{path}: {name} is {stored.dtype}{list(stored.shape)} {order}")
+        return Array(path, name.removesuffix(".npy"), stored.shape, stored.dtype, stored.begin)
 
 
 @contextlib.contextmanager
