@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ramet.arrays import INT32_MAX
+from ramet.arrays import INT32_MAX, as_split
 from ramet.building.columns import TypedRows, make_values, value_columns
 from ramet.building.keys import Keys, as_keys, kind_of, shown_key, taken
 from ramet.building.node_ids import NULL, SHOWN, UNKNOWN, NodeIds
@@ -70,7 +70,7 @@ class Edges:
         edges.notes = reader.notes()
         edges.notes += [f"{count:,} edges of {table.type} have a null in table {name!r}" for name, count in nulls]
         edges.notes += [note for of in values.values() if (note := of.note())]
-        edges._splits = splitter.finish(edges.num_rows, None, lambda ids, what: np.asarray(ids))
+        edges._splits = splitter.finish(edges.num_rows, None, edges._ids)
         if kept is not None:
             edges.rows = _numbers(kept, scratch)
             edges.tables = {name: filtered(rows, kept, scratch) for name, rows in edges.tables.items()}
@@ -85,6 +85,10 @@ class Edges:
         self.rows = _numbers(kept, scratch) if self.rows is None else filtered(self.rows, kept, scratch)
         self.src, self.dst = (filtered(end, kept, scratch) for end in (self.src, self.dst))
         self.tables = {name: filtered(rows, kept, scratch) for name, rows in self.tables.items()}
+
+    def _ids(self, ids, what: str) -> np.ndarray:
+        """Numbers of rows, from numbers or from a bool mask over them."""
+        return as_split(ids, what, self.num_rows, f"edge type {self.type} has {self.num_rows} rows")
 
     def splits(self) -> dict[str, np.ndarray]:
         """The ids of the edges of each split that are left."""

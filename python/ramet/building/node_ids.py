@@ -41,10 +41,6 @@ class NodeIds:
     def is_text(self) -> bool:
         return self.kind in ("text", "tuple")
 
-    @property
-    def is_dense(self) -> bool:
-        return self._map is None
-
     def add(self, values) -> np.ndarray:
         """int64 [n]: the positions of keys, new ones after all others."""
         if self._map is None:

@@ -206,6 +206,8 @@ def test_splits(tmp_path):
     edges = likes([1, 2, 3, 4], [1, 2, 1, 2], split="s", more=more)
     graph = build(tmp_path, edges=[edges])
     assert graph.split("val", LIKES).tolist() == [1]
+    with pytest.raises(IndexError, match=r"split 'train'\[0\] is 9, but edge type .* has 4 rows"):
+        build(tmp_path, edges=[likes([1, 1, 2, 2], [1, 2, 1, 2], split={"train": [9]}, self_loops=False)])
 
 
 def test_normalized_features(tmp_path):
