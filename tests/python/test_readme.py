@@ -30,6 +30,7 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
         pytest.param("docs/pyg.md", (), marks=pytest.mark.slow),
         pytest.param("docs/cooperative.md", TWO_RANKS, marks=pytest.mark.slow),
         pytest.param("docs/epochs.md", (), marks=pytest.mark.slow),
+        pytest.param("docs/wholegraph.md", (), marks=pytest.mark.slow),
     ],
 )
 def test_python_blocks_run(page, launcher, tmp_path):
