@@ -4,6 +4,8 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -36,3 +38,14 @@ def test_the_oldest_versions_declared_are_those_tested():
 def test_the_package_has_the_version_of_the_header():
     header = (ROOT / "include" / "ramet" / "version.h").read_text()
     assert f'kVersion = "{version("ramet")}"' in header
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / ".github/workflows").iterdir()))
+def test_workflows_call_targets_of_the_makefile(name):
+    yaml = pytest.importorskip("yaml")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    jobs = yaml.safe_load((ROOT / ".github/workflows" / name).read_text())["jobs"]
+    steps = [step["run"].split() for job in jobs.values() for step in job["steps"] if "run" in step]
+    assert steps
+    for command, *words in steps:
+        assert command != "make" or {word for word in words if "=" not in word} <= targets
