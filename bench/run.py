@@ -166,6 +166,8 @@ def write(results: dict, folder: Path, pages: Path) -> None:
     try:
         if aggregate := results["benchmarks"].get("aggregate"):
             plots.draw(aggregate["raw"], pages / "aggregate.svg")
+        if all((pages / f"{name}.md").exists() for name, *_ in plots.PANELS):
+            plots.overview(pages, pages / "overview.svg")
     except ImportError:
         print("No plot: matplotlib is not installed.")
     print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json; tables in {pages}.")

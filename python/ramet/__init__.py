@@ -8,6 +8,7 @@ import importlib
 from ramet import evaluate
 from ramet._core import CorruptStoreError, __version__
 from ramet._support import foreign_words
+from ramet._support.affinity import affinity
 from ramet._support.memory import keep_memory
 from ramet.costs.job import estimate
 from ramet.dtypes import Quantized, bfloat16
@@ -74,6 +75,7 @@ __all__ = [
     "Uniform",
     "Weighted",
     "__version__",
+    "affinity",
     "bfloat16",
     "build",
     "estimate",

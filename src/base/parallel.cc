@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -120,23 +121,20 @@ Pool& pool() {
   return pools->get();
 }
 
+// RAMET_NUM_THREADS; without it, no limit.
 int read_thread_limit() {
-  cpu_set_t set;
-  int threads = sched_getaffinity(0, sizeof(set), &set) == 0
-                    ? CPU_COUNT(&set)
-                    : static_cast<int>(std::thread::hardware_concurrency());
-  if (const char* text = std::getenv("RAMET_NUM_THREADS")) {
-    const int limit = std::atoi(text);
-    if (limit >= 1) threads = std::min(threads, limit);
-  }
-  return std::max(threads, 1);
+  const char* text = std::getenv("RAMET_NUM_THREADS");
+  const int limit = text != nullptr ? std::atoi(text) : 0;
+  return limit >= 1 ? limit : std::numeric_limits<int>::max();
 }
 
 }  // namespace
 
 int hardware_threads() {
-  static const int threads = read_thread_limit();
-  return threads;
+  static const int limit = read_thread_limit();
+  cpu_set_t set;
+  const int threads = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : machine_threads();
+  return std::clamp(threads, 1, limit);
 }
 
 int machine_threads() {

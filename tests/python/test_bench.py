@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -231,6 +232,13 @@ def test_plot(tmp_path):
     peaks = {"GFLOP/s": 100.0, "GB/s": 10.0}
     plots.draw({"roofline": {"peaks": peaks, "points": {"a mean": [0.2, 1.5]}}}, tmp_path / "roofline.svg")
     assert (tmp_path / "roofline.svg").stat().st_size > 1000
+
+
+def test_the_readme_s_plot_has_the_figures_of_the_pages(tmp_path):
+    pytest.importorskip("matplotlib")
+    pages = Path(__file__).parents[2] / "docs" / "results"
+    plots.overview(pages, tmp_path / "overview.svg")
+    assert (tmp_path / "overview.svg").read_bytes() == (pages / "overview.svg").read_bytes()
 
 
 def test_a_page_has_the_tables_of_a_benchmark_and_what_made_them():

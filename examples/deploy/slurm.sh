@@ -1,0 +1,23 @@
+#!/bin/bash
+# sbatch slurm.sh: one program on several machines, a copy of the store on each.
+# Edit two places: (1) the machines, (2) the program. `srun` must not pin ranks: ramet.affinity() does.
+#SBATCH --job-name=ramet
+# (1) machines, trainers on each, their cores, time
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=0
+#SBATCH --cpus-per-task=16
+#SBATCH --time=04:00:00
+#SBATCH --ntasks-per-node=1
+#SBATCH --exclusive
+set -euo pipefail
+TRAINERS=4
+
+# (2) the store on the shared file system, and the program
+STORE=$HOME/stores/products
+PROGRAM=(node_classification.py "${TMPDIR:-/tmp}/store")
+
+# Rows are read at random: a local disk, not the shared one.
+srun cp -r "$STORE" "${TMPDIR:-/tmp}/store"
+HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun --cpu-bind=none torchrun --nnodes="$SLURM_NNODES" --nproc-per-node="$TRAINERS" \
+  --rdzv-backend=c10d --rdzv-endpoint="$HEAD:29500" --rdzv-id="$SLURM_JOB_ID" "${PROGRAM[@]}"
