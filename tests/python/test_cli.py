@@ -130,6 +130,15 @@ def test_options_of_another_model_are_refused(tmp_path, capsys):
     assert not out.exists()
 
 
+def test_info_without_a_store_is_of_the_machine(capsys):
+    assert main(["info", "--json"]) == 0
+    machine = json.loads(capsys.readouterr().out)
+    assert machine["ramet"] == ramet.__version__ and machine["numpy"] == np.__version__
+    assert machine["cores"] == len(os.sched_getaffinity(0))
+    assert main(["info"]) == 0
+    assert f"numpy             {np.__version__}\n" in capsys.readouterr().out
+
+
 def test_info_as_json(store, capsys):
     assert main(["info", str(store), "--json"]) == 0
     info = json.loads(capsys.readouterr().out)

@@ -18,7 +18,7 @@ from ramet.commands.estimate import add_parser as add_estimate
 from ramet.commands.exits import EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.commands.train import add_parsers as add_training
 from ramet.storage.checksums import has_checksums, parts_in
-from ramet.stores import info, partition
+from ramet.stores import info, machine, partition
 from ramet.stores.build import generate
 from ramet.stores.generators import MODELS, PRESETS
 from ramet.stores.kaminpar import PRESETS as KAMINPAR_PRESETS
@@ -141,7 +141,7 @@ def _add_generate(commands) -> None:
 
 def _add_info(commands) -> None:
     parser = commands.add_parser("info", help="types, counts, degrees, tables, splits and bytes of a store")
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("store", metavar="STORE", nargs="?", help="folder of the store; without: versions and machine")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.set_defaults(run=_info)
 
@@ -182,8 +182,9 @@ def _generate(args) -> None:
 
 
 def _info(args) -> None:
-    described = info.describe(args.store)
-    print(json.dumps(described, indent=2) if args.json else info.as_text(described), flush=True)
+    about = machine if args.store is None else info
+    described = machine.describe() if args.store is None else info.describe(args.store)
+    print(json.dumps(described, indent=2) if args.json else about.as_text(described), flush=True)
 
 
 def _verify(args) -> int:

@@ -55,7 +55,7 @@ def _add_train(subparsers):
         help="train a node classifier or a link predictor on a store, with any number of processes",
         description="Trains a node classifier or a link predictor on a store. All processes share the one copy of "
         "the store that is in memory. The run folder gets the best model in validation (best.pt), "
-        "metrics.json and, with matplotlib, a plot (curves.png); `ramet predict STORE RUN` uses it.",
+        "metrics.json, epochs.csv and, with matplotlib, a plot (curves.png); `ramet predict STORE RUN` uses it.",
     )
     add = parser.add_argument
     add(
@@ -85,6 +85,7 @@ def _add_train(subparsers):
         action="store_false",
         help="give freed memory back to the system at once: smaller, slower on a CPU (see ramet.keep_memory)",
     )
+    add("--tensorboard", action="store_true", help="event files in the run folder: tensorboard --logdir FOLDER")
     add("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=train)
 

@@ -65,6 +65,9 @@ class Estimate:
     def __repr__(self) -> str:
         return f"<ramet.Estimate: {self}>"
 
+    def _repr_html_(self) -> str:
+        return words.as_html(self)
+
 
 def estimate(
     graph: Graph | Plan,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ramet._support import html
+from ramet._support.bars import bar
 from ramet._support.sizes import size
 
 if TYPE_CHECKING:
@@ -19,34 +21,54 @@ WORTHWHILE = 0.8  # of the rows that a smaller cache misses: what a larger one m
 
 def as_text(of: Estimate) -> str:
     """The estimate, the loader's summary of the sample, and the counts."""
-    ranks, by_use = of.ranks, of.memory_by_use
-    processes = "1 process" if ranks == 1 else f"{ranks} processes of {size(by_use['loader'] / ranks)}"
-    batch = of.seconds_per_epoch / of.batches_per_epoch
-    batches = f"{_plural(of.batches_per_epoch, 'batch', 'es')} of {batch * 1e3:,.1f} ms"
-    fits = "fits" if of.fits else "DOES NOT FIT"
     lines = [
-        f"{of.store}: batches of {of.batch_size:,} seeds, {of.num_neighbors}, {of.sampler}, {_plural(ranks, 'rank')}",
-        _cost("memory", size(of.memory), f"{fits}: {size(of.available)} are available"),
-        _cost("  store", size(by_use["store"]), "mapped, once for all processes"),
-        _cost("  loader", size(by_use["loader"]), f"batches made ahead and caches, {processes}"),
-        _cost("  model", size(by_use["model"]), f"outputs of hidden layers of {of.hidden} float32, and gradients"),
-        _cost("device memory", size(of.device_memory), "tables, batches and the model, where the loader has a device"),
-        _cost("disk", size(of.disk), "files of the store"),
-        _cost("epoch", f"{of.seconds_per_epoch:,.1f} s", f"{batches}, without training"),
+        _title(of),
+        *(f"{name:<14}{value:>10}  {words}" for name, value, words in _costs(of)),
+        f"{'':<14}{bar(_shares(of))}",
         "",
         "The loader of one rank says of its sample, which was not trained on:",
         str(of.sample),
     ]
-    lines += [] if of.work is None else ["", *_of_ranks(of.work, ranks)]
+    lines += [] if of.work is None else ["", *_of_ranks(of.work, of.ranks)]
     if (machine := of.machine) is not None:
-        part = f"one of {_plural(ranks, 'part')} of {machine['nodes']:,} nodes and {machine['edges']:,} edges"
+        part = f"one of {_plural(of.ranks, 'part')} of {machine['nodes']:,} nodes and {machine['edges']:,} edges"
         lines.append(f"memory of a machine with {part}, {machine['row_bytes']} bytes a row: {size(machine['total'])}")
     lines += [] if of.caches is None else ["", *_of_caches(of.caches)]
     return "\n".join(lines)
 
 
-def _cost(name: str, value: str, words: str) -> str:
-    return f"{name:<14}{value:>10}  {words}"
+def as_html(of: Estimate) -> str:
+    """The estimate and the summary of its sample, for a notebook."""
+    costs = html.table(_title(of), ("", "", ""), _costs(of), {"available memory": _shares(of)})
+    return costs + of.sample._repr_html_()
+
+
+def _title(of: Estimate) -> str:
+    seeds = f"batches of {of.batch_size:,} seeds"
+    return f"{of.store}: {seeds}, {of.num_neighbors}, {of.sampler}, {_plural(of.ranks, 'rank')}"
+
+
+def _costs(of: Estimate) -> list[tuple[str, str, str]]:
+    """Name, value and meaning of each line."""
+    ranks, by_use = of.ranks, of.memory_by_use
+    processes = "1 process" if ranks == 1 else f"{ranks} processes of {size(by_use['loader'] / ranks)}"
+    batch = of.seconds_per_epoch / of.batches_per_epoch
+    batches = f"{_plural(of.batches_per_epoch, 'batch', 'es')} of {batch * 1e3:,.1f} ms"
+    fits = "fits" if of.fits else "DOES NOT FIT"
+    return [
+        ("memory", size(of.memory), f"{fits}: {size(of.available)} are available"),
+        ("  store", size(by_use["store"]), "mapped, once for all processes"),
+        ("  loader", size(by_use["loader"]), f"batches made ahead and caches, {processes}"),
+        ("  model", size(by_use["model"]), f"outputs of hidden layers of {of.hidden} float32, and gradients"),
+        ("device memory", size(of.device_memory), "tables, batches and the model, where the loader has a device"),
+        ("disk", size(of.disk), "files of the store"),
+        ("epoch", f"{of.seconds_per_epoch:,.1f} s", f"{batches}, without training"),
+    ]
+
+
+def _shares(of: Estimate) -> dict[str, float]:
+    """Of the memory that is available, by use; where it does not fit, of what is needed."""
+    return of.memory_by_use | {"free": max(0, of.available - of.memory)}
 
 
 def _plural(count: int, word: str, ending: str = "s") -> str:

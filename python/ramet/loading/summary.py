@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ramet._support import html
+from ramet._support.bars import bar
 from ramet._support.sizes import size
 
 HIDDEN = 0.05  # a loop that waits for a smaller part of its time is bound by its own work
@@ -83,23 +85,34 @@ class Summary:
     def __str__(self) -> str:
         if self.bound == "unknown":
             return f"{self.batches} batches: too few to say what bounds the loop"
-        lines = [f"{self._verdict()}; {self._threads()}", self._work(), self._disk(), self._memory()]
+        bars = [f"{name:<8}{bar(shares)}" for name, shares in self._shares().items()]
+        lines = [f"{self._verdict()}; {self._threads()}", *bars, self._work(), self._disk(), self._memory()]
         return "\n".join(line for line in lines if line)
 
     def __repr__(self) -> str:
         return f"<ramet.Summary: {self}>"
 
+    def _repr_html_(self) -> str:
+        if self.bound == "unknown":
+            return html.table(str(self), (), ())
+        rows = [("batches", self._work()), ("disk", self._disk()), ("memory", self._memory())]
+        title = f"{self._verdict()}; {self._threads()}"
+        return html.table(title, ("", ""), [row for row in rows if row[1]], self._shares())
+
+    def _shares(self) -> dict[str, dict[str, float]]:
+        """The seconds of the loop, and of the threads that make batches, by use."""
+        making = {"sampling": self.sample_seconds, "gathering": self.gather_seconds, "disk": self.read_seconds}
+        waits = {"waiting": self.wait_seconds - self.first_wait_seconds, "first of an epoch": self.first_wait_seconds}
+        shares = {"loop": {"own work": self.use_seconds, **waits}, "threads": making}
+        return {name: parts for name, parts in shares.items() if sum(parts.values()) > 0}
+
     def _verdict(self) -> str:
-        making = max(self.sample_seconds + self.gather_seconds + self.read_seconds, 1e-9)
-        shares = {"sampling": self.sample_seconds, "gathering": self.gather_seconds}
-        shares |= {"waiting for the disk": self.read_seconds} if self.rows_read else {}
-        parts = ", ".join(f"{name} {seconds / making:.0%}" for name, seconds in shares.items()) + " of making them"
         first = self.first_wait_seconds / max(self.loop_seconds, 1e-9)
         apart = first >= HIDDEN and self.batches > self.streams
         ahead = f", and {first:.0%} for the first of each epoch" if apart else ""
         if self.bound == "training":
             return f"training-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead}"
-        return f"{self.bound}-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead} ({parts})"
+        return f"{self.bound}-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead}"
 
     def _threads(self) -> str:
         needed = f"{self.threads} of {self.max_threads} threads needed on {self.cores} cores"

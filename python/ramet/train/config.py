@@ -47,6 +47,7 @@ class Config:
     eval_every: int = 1  # epochs between validations
     best_by: str | None = None  # what makes a model the best one in validation: "loss", or None: accuracy, of links mrr
     patience: int | None = None  # stop after so many validations without a better one
+    tensorboard: bool = False  # event files in the run folder
 
     def __post_init__(self):
         _one_of("task", self.task, METRICS)

@@ -1,13 +1,15 @@
-"""A run folder: best.pt, metrics.json and curves.png. A file in it is whole or not there."""
+"""A run folder: best.pt, metrics.json, epochs.csv and curves.png. A file in it is whole or not there."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import pickle
 from pathlib import Path
 
-MODEL, METRICS, PLOT = "best.pt", "metrics.json", "curves.png"
+MODEL, METRICS, EPOCHS, PLOT = "best.pt", "metrics.json", "epochs.csv", "curves.png"
 CONTENT = {"model", "options", "num_features", "num_classes", "epoch"}  # of best.pt, what is needed to run it
 
 
@@ -36,12 +38,12 @@ class RunFolder:
 
     def clean(self):
         """Removes files of a trainer that was stopped while writing."""
-        for name in (MODEL, METRICS):
+        for name in (MODEL, METRICS, EPOCHS):
             self._unfinished(name).unlink(missing_ok=True)
 
     def write_metrics(self, metrics):
-        self._unfinished(METRICS).write_text(json.dumps(metrics, indent=1) + "\n")
-        os.replace(self._unfinished(METRICS), self.path / METRICS)
+        self._write(METRICS, json.dumps(metrics, indent=1) + "\n")
+        self._write(EPOCHS, _table(metrics["epochs"]))
 
     def read_metrics(self) -> dict | None:
         """The last metrics written; None if the run did not come that far."""
@@ -71,5 +73,19 @@ class RunFolder:
             raise ValueError(f"{path} is no model of `ramet train`, which has {', '.join(sorted(CONTENT))}")
         return found
 
+    def _write(self, name, text):
+        self._unfinished(name).write_text(text)
+        os.replace(self._unfinished(name), self.path / name)
+
     def _unfinished(self, name):
         return self.path / f".{name}.unfinished"
+
+
+def _table(epochs):
+    """A line for each epoch; what an epoch without a validation does not have is empty."""
+    names = dict.fromkeys(name for epoch in epochs for name in epoch)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(epochs)
+    return text.getvalue()

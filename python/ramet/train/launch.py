@@ -26,8 +26,8 @@ class TrainingError(RuntimeError):
 def run(config, *, progress=True, poll=None) -> dict:
     """Trains on the store `config.store` with `config.processes` processes; returns the metrics.
 
-    The run folder gets best.pt, metrics.json and, with matplotlib, curves.png. KeyboardInterrupt stops the trainers
-    and keeps what there is: the metrics then have "interrupted" and none of the test. `poll` is
+    The run folder gets best.pt, metrics.json, epochs.csv and, with matplotlib, curves.png. KeyboardInterrupt stops the
+    trainers and keeps what there is: the metrics then have "interrupted" and none of the test. `poll` is
     called with the list of process ids a few times a second. Raises ValueError if the store does
     not fit or the run folder has files, TrainingError if a trainer fails.
     """

@@ -52,6 +52,7 @@ class _Fit:
         self.is_fused = place == "in_place" and _begins_with_means(graph, config)
         self.loader = self._make_loader(place)
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
+        self.board = _board(folder) if self.folder and config.tensorboard else None
         self.best = None  # what _keep kept
         self.losses, self.epochs = [], []
         self.bar = tqdm(
@@ -99,6 +100,8 @@ class _Fit:
             self.epochs.append(record)
             if self.folder:
                 self.folder.write_metrics(self._metrics())
+            if self.board:
+                self._show(record)
             if self.config.patience and bad_evaluations >= self.config.patience:
                 break
         self.bar.close()
@@ -147,6 +150,11 @@ class _Fit:
         if self.world > 1:
             dist.broadcast(better, src=0)
         return bool(better)
+
+    def _show(self, record):
+        for name in record.keys() - {"epoch"}:
+            self.board.add_scalar(name, record[name], record["epoch"])
+        self.board.flush()
 
     def _is_best(self, record):
         if self.best is None:
@@ -206,6 +214,15 @@ class _Fit:
             "best_epoch": best.get("epoch"),
             **{name: best.get(name) for name in (f"val_{metric}" for metric in self.config.metrics)},
         }
+
+
+def _board(folder):
+    """A writer of TensorBoard's event files."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise ImportError(f"tensorboard=True: {error}; pip install tensorboard") from None
+    return SummaryWriter(folder)
 
 
 def _begins_with_means(graph, config) -> bool:

@@ -196,7 +196,8 @@ def test_the_summary_says_what_bounds_the_loop():
     preparation = told(wait_seconds=10.0, threads=2)
     assert preparation.bound == "sampling" and preparation.wait_share == 0.5
     assert told(wait_seconds=10.0, gather_seconds=7.0).bound == "memory"
-    assert "waited 50%" in str(preparation) and "sampling 60%, gathering 40%" in str(preparation)
+    assert "loop    [################================]  # own work 50%, = waiting 50%\n" in str(preparation)
+    assert "waited 50%" in str(preparation) and "# sampling 60%, = gathering 40%\n" in str(preparation)
     assert "2 of 2 threads needed on 2 cores\n" in str(preparation)
     assert "at most 3 batches ahead, the largest 1.5 MB; the pool holds 4.2 MB" in str(training)
     assert json.loads(json.dumps(vars(training)))["batches"] == 10
@@ -206,7 +207,8 @@ def test_the_summary_says_what_a_disk_does():
     reads = {"rows_read": 3000, "requests_read": 1000, "bytes_read": 2_000_000, "max_sampled": 23}
     disk = told(wait_seconds=10.0, read_seconds=30.0, cache_bytes=5_000_000, **reads)
     assert disk.bound == "disk"
-    assert "sampling 15%, gathering 10%, waiting for the disk 75% of making them" in str(disk)
+    assert "threads [#####===------------------------]  # sampling 15%, = gathering 10%, - disk 75%\n" in str(disk)
+    assert "disk 75%" in disk._repr_html_() and "300 rows of a batch" in disk._repr_html_()
     assert "300 rows of a batch come from a disk, by 100 requests of 200.0 kB together" in str(disk)
     assert "at most 3 batches ahead and 20 sampled" in str(disk) and "caches 5.0 MB" in str(disk)
 

@@ -1,5 +1,6 @@
 """`ramet train` and the example: what they write and print, and the line that wrong input gets."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -27,14 +28,23 @@ EXAMPLE = ROOT / "examples" / "node_classification.py"
 
 @pytest.mark.slow
 def test_command_fills_a_run_folder(store, tmp_path):
+    EventAccumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator").EventAccumulator
     out = tmp_path / "runs" / "first"
-    options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5")
+    options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5", "--tensorboard")
     done = subprocess.run(ramet_train(store, out, *options), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert f"run folder {out}" in done.stdout
-    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+    files = sorted(path.name for path in out.iterdir())
+    assert [name for name in files if "tfevents" not in name] == ["best.pt", "curves.png", "epochs.csv", "metrics.json"]
 
     metrics = json.loads((out / "metrics.json").read_text())
+    with (out / "epochs.csv").open() as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    assert rows == metrics["epochs"]
+    events = EventAccumulator(str(out)).Reload()
+    assert [event.value for event in events.Scalars("val_accuracy")] == [
+        pytest.approx(epoch["val_accuracy"]) for epoch in metrics["epochs"]
+    ]
     assert metrics["options"]["store"] == str(store) and metrics["options"]["seed"] == 3
     assert len(metrics["losses"]) == 4 * 7 == 4 * metrics["steps_per_epoch"]
     assert_learned(metrics)

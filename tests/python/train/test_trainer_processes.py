@@ -72,7 +72,7 @@ def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
     assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
     metrics = json.loads((out / "metrics.json").read_text())
     assert metrics["interrupted"] and "test_accuracy" not in metrics
-    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "epochs.csv", "metrics.json"]
 
 
 @pytest.mark.slow
@@ -132,4 +132,4 @@ def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, process
     metrics = run(config, progress=False, poll=look)
     assert looks > 3 and metrics["processes"] == processes and len(metrics["attach_seconds"]) == processes
     assert {bytes.fromhex(a)[::-1] for a in seen} == ({LOOPBACK} if processes > 1 else set())
-    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "epochs.csv", "metrics.json"]
