@@ -36,7 +36,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-cuda test-slow test-oldest test-times fuzz asan cuda \
+.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-cuda test-slow test-oldest test-times docs fuzz asan cuda \
   coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -52,7 +52,7 @@ demo: build  ## generate a graph, train on it with two processes, print a table
 
 test: lint test-cpp test-python  ## lint, C++ and Python: what a change should pass, in minutes
 
-test-all: test-includes test-tidy test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
+test-all: docs test-includes test-tidy test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
 
 test-cpp: setup  ## C++ tests, optimized build
 	@cmake --preset release >/dev/null
@@ -94,6 +94,10 @@ test-tidy: setup  ## clang-tidy over the library, by the checks of .clang-tidy
 
 coverage: setup  ## which lines of C++ and Python the tests run, in build/coverage
 	@tools/coverage.sh
+
+docs: build $(VENV)/.docs  ## the site, in build/docs: pages, docstrings and public headers; a warning is an error
+	@$(STEP) docs $(PYTHON_IN_VENV) -m sphinx --quiet --fail-on-warning --jobs auto -c docs -d build/doctrees . build/docs
+	@echo "docs: build/docs/index.html"
 
 test-times:  ## what took how long in the last run: steps beside their budgets, and the slowest tests
 	@$(or $(wildcard $(PYTHON_IN_VENV)),python3) tools/times.py
@@ -153,6 +157,10 @@ bench-compare: setup  ## what changed between two runs: OLD=a.json NEW=b.json; s
 
 clean:  ## remove what was built (not the virtual environment)
 	rm -rf build $(BUILT)
+
+$(VENV)/.docs: docs/requirements.txt constraints.txt | $(READY)
+	@$(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check --requirement $< --constraint constraints.txt
+	@touch $@
 
 # The interpreter is that of .venv, for which the package is built.
 $(OLDEST)/.ready: constraints-oldest.txt | $(READY)

@@ -268,7 +268,7 @@ def guide_errors(root: Path) -> Iterator[str]:
     guide = root / "include/ramet/README.md"
     if not guide.is_file():
         return
-    listed = set(re.findall(r"^\| `(\w+\.h)` \|", guide.read_text(encoding="utf-8"), re.MULTILINE))
+    listed = set(re.findall(r"^\| \[`(\w+\.h)`\]\(\1\) \|", guide.read_text(encoding="utf-8"), re.MULTILINE))
     for name in sorted(listed ^ {path.name for path in guide.parent.glob("*.h")}):
         yield f"lists {name}, which does not exist" if name in listed else f"does not list {name}"
 

@@ -149,7 +149,7 @@ def test_the_table_of_layers_is_compared(tmp_path):
 
 def test_the_guide_lists_every_public_header(tmp_path):
     names = sorted(Path(path).name for path in GOOD if path.startswith("include/ramet/"))
-    rows = [f"| `{name}` | what it has |\n" for name in names]
+    rows = [f"| [`{name}`]({name}) | what it has |\n" for name in names]
     assert check(tmp_path, GOOD | {"include/ramet/README.md": "".join(rows)}).returncode == 0
     result = check(tmp_path, GOOD | {"include/ramet/README.md": "".join(rows[1:])})
     assert result.stderr.startswith("include/ramet/README.md: does not list array.h")

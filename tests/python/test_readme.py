@@ -1,9 +1,11 @@
-"""The Python in README.md and in pages of docs/ runs as it stands there. Blocks for DGL run where DGL is installed, as
-`make test-oldest` has it."""
+"""The Python in README.md and in pages of docs/ runs as it stands there: every block that is marked ```python. Parts of
+programs, and what needs a GPU, are marked ```py. Blocks for DGL run where DGL is installed, as `make test-oldest` has
+it."""
 
 import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,39 +14,45 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+TWO_RANKS = ("cooperative", "embeddings")
+SLOW = ("build", "dgl", "epochs", "guide", "layers", "pyg", "training_step")  # they take seconds
+
+
+def blocks_of(page: Path) -> list[str]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+PAGES = {page.stem: page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))] if blocks_of(page)}
+
+
+def script_of(page: str, folder: Path) -> Path:
+    """One script, since a reader may type the blocks one after the other."""
+    blocks = blocks_of(PAGES[page])
+    if importlib.util.find_spec("dgl") is None:
+        blocks = [block for block in blocks if "import dgl" not in block]
+    for package in ("torch", "torch_geometric", "pytorch_lightning", "accelerate", "pandas", "pyarrow"):
+        if any(re.search(rf"(import|from|,) {package}\b", block) for block in blocks):
+            pytest.importorskip(package)
+    script = folder / f"{page}_page.py"
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    return script
 
 
 @pytest.mark.parametrize(
-    ("page", "launcher"),
-    [
-        ("README.md", ()),
-        pytest.param("docs/guide.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/dgl.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/embeddings.md", TWO_RANKS, marks=pytest.mark.slow),
-        pytest.param("docs/links.md", (), marks=pytest.mark.slow),
-        ("docs/tables.md", ()),
-        pytest.param("docs/subgraphs.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/training_step.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/pyg.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/cooperative.md", TWO_RANKS, marks=pytest.mark.slow),
-        pytest.param("docs/epochs.md", (), marks=pytest.mark.slow),
-        pytest.param("docs/wholegraph.md", (), marks=pytest.mark.slow),
-    ],
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page in SLOW else ()) for page in PAGES if page not in TWO_RANKS],
 )
-def test_python_blocks_run(page, launcher, tmp_path):
-    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
-    assert blocks, f"{page} shows no Python"
-    if importlib.util.find_spec("dgl") is None:
-        blocks = [block for block in blocks if "import dgl" not in block]
-    for package in ("torch", "torch_geometric", "pytorch_lightning", "accelerate"):
-        if any(re.search(rf"(import|from|,) {package}\b", block) for block in blocks):
-            pytest.importorskip(package)
-    # One script, since a reader may type the blocks one after the other.
-    script = tmp_path / "readme.py"
-    script.write_text("\n".join(blocks), encoding="utf-8")
-    command = [sys.executable, *launcher, script]
+def test_python_blocks_run(page, tmp_path, monkeypatch, one_thread):
+    script = script_of(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TWO_RANKS)
+def test_python_blocks_run_on_two_ranks(page, tmp_path):
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    command = [sys.executable, *launcher, script_of(page, tmp_path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}  # matrices are small: threads that wait cost more than they do
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert result.returncode == 0, result.stdout + result.stderr
