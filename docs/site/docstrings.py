@@ -9,15 +9,20 @@ import re
 from itertools import groupby
 
 CODE = re.compile(r"`+([^`]+)`+")
+PAGE = re.compile(r"docs/(\w+)\.md")
 SPECIAL = re.compile(r"[*|\\]|(?<=\w)_(?!\w)")
 NAME = r"[\w.]+(?:=(?:\"[^\"]*\"|[\w.]+))?"
 ITEM = re.compile(rf"({NAME}(?:, {NAME})*)(?=: )")
 
 
 def marked(text: str) -> str:
-    """Text with its code marked, and nothing else."""
+    """Text with its code marked, pages as links, and nothing else."""
     pieces = CODE.split(text)
-    return "".join(f"``{p}``" if i % 2 else SPECIAL.sub(r"\\\g<0>", p) for i, p in enumerate(pieces))
+    plain = (SPECIAL.sub(r"\\\g<0>", piece) for piece in pieces)
+    return "".join(
+        f"``{piece}``" if i % 2 else PAGE.sub(r":doc:`\1 </docs/\1>`", text)
+        for i, (piece, text) in enumerate(zip(pieces, plain))
+    )
 
 
 def item(text: str) -> str:

@@ -109,12 +109,12 @@ def test_text_of_a_docstring():
     rows = make(3)
 
 count, size: of `rows` and
-    bytes.
+    bytes (docs/format.md).
 Options
     order="given": or *none*."""
     assert module_of_the_site("docstrings").to_rst(docstring.splitlines()) == [
         *("Makes rows.", "", ".. code-block:: python", "", "    rows = make(3)", ""),
-        *("", "- ``count, size``: of ``rows`` and", "  bytes."),
+        *("", "- ``count, size``: of ``rows`` and", "  bytes (:doc:`format </docs/format>`)."),
         *("", "**Options**", "", "", '- ``order="given"``: or \\*none\\*.', ""),
     ]
 
