@@ -104,7 +104,8 @@ class Later;
 
 
 def test_text_of_a_docstring():
-    docstring = """Makes rows.
+    docstring = """Makes rows, **all** of
+them: none is left.
 
     rows = make(3)
 
@@ -113,7 +114,7 @@ count, size: of `rows` and
 Options
     order="given": or *none*."""
     assert module_of_the_site("docstrings").to_rst(docstring.splitlines()) == [
-        *("Makes rows.", "", ".. code-block:: python", "", "    rows = make(3)", ""),
+        *("Makes rows, **all** of", "them: none is left.", "", ".. code-block:: python", "", "    rows = make(3)", ""),
         *("", "- ``count, size``: of ``rows`` and", "  bytes (:doc:`format </docs/format>`)."),
         *("", "**Options**", "", "", '- ``order="given"``: or \\*none\\*.', ""),
     ]
