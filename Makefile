@@ -96,7 +96,7 @@ coverage: setup  ## which lines of C++ and Python the tests run, in build/covera
 	@tools/coverage.sh
 
 docs: build $(VENV)/.docs  ## the site, in build/docs: pages, docstrings and public headers; a warning is an error
-	@$(STEP) docs $(PYTHON_IN_VENV) -m sphinx --quiet --fail-on-warning --jobs auto -c docs -d build/doctrees . build/docs
+	@$(STEP) docs $(PYTHON_IN_VENV) -m sphinx --quiet --fail-on-warning --fresh-env --jobs auto -c docs -d build/doctrees . build/docs
 	@echo "docs: build/docs/index.html"
 
 test-times:  ## what took how long in the last run: steps beside their budgets, and the slowest tests

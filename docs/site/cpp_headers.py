@@ -7,12 +7,22 @@ from header_text import declared, groups, paragraphs
 from sphinx import addnodes
 from sphinx.parsers import Parser
 
-CODE = re.compile(r"`([^`]+)`")
+CODE_OR_PAGE = re.compile(r"`([^`]+)`|docs/(\w+)\.md")
 
 
 def paragraph(text: str) -> nodes.paragraph:
-    pieces = [nodes.literal(p, p) if i % 2 else nodes.Text(p) for i, p in enumerate(CODE.split(text))]
-    return nodes.paragraph("", "", *pieces)
+    result, end = nodes.paragraph(), 0
+    for found in CODE_OR_PAGE.finditer(text):
+        result += nodes.Text(text[end : found.start()])
+        code, page = found.groups()
+        if code:
+            result += nodes.literal(code, code)
+        else:
+            target = {"refdomain": "std", "reftype": "doc", "reftarget": f"/docs/{page}", "refexplicit": True}
+            result += addnodes.pending_xref("", nodes.inline(page, page), **target)
+        end = found.end()
+    result += nodes.Text(text[end:])
+    return result
 
 
 def section(names: list[str], comment: list[str], code: str, document: nodes.document) -> list[nodes.Element]:

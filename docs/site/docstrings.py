@@ -1,23 +1,24 @@
 """Docstrings in the project's form become reStructuredText, for autodoc.
 
-Paragraphs have an empty line between them. A paragraph that is indented is code. In others a line that begins with
-names and a colon is an item of a list, and goes on in lines that are indented more. A line without a colon is the
-heading of the items that are indented below it. `code` has one backquote.
+Paragraphs have an empty line between them. A paragraph that is indented is code. One that begins with names and a
+colon is a list: so does each item, which goes on in lines that are indented more. A line without a colon is the heading
+of the items that are indented below it. `code` has one backquote.
 """
 
 import re
 from itertools import groupby
 
-CODE = re.compile(r"`+([^`]+)`+")
-SPECIAL = re.compile(r"[*|\\]|(?<=\w)_(?!\w)")
-NAME = r"[\w.]+(?:=(?:\"[^\"]*\"|[\w.]+))?"
+MARKUP = re.compile(
+    r"`+(?P<code>[^`]+)`+|(?P<bold>\*\*\w[^*]*\*\*)|docs/(?P<page>\w+)\.md|(?P<special>[*|\\]|(?<=\w)_(?!\w))"
+)
+FORMS = {"code": "``{}``", "bold": "{}", "page": ":doc:`{0} </docs/{0}>`", "special": "\\{}"}
+NAME = r"[a-z_][\w.]*(?:=(?:\"[^\"]*\"|[\w.]+))?"
 ITEM = re.compile(rf"({NAME}(?:, {NAME})*)(?=: )")
 
 
 def marked(text: str) -> str:
-    """Text with its code marked, and nothing else."""
-    pieces = CODE.split(text)
-    return "".join(f"``{p}``" if i % 2 else SPECIAL.sub(r"\\\g<0>", p) for i, p in enumerate(pieces))
+    """Text with its markup as reStructuredText has it, and links to pages."""
+    return MARKUP.sub(lambda found: FORMS[found.lastgroup].format(found[found.lastgroup]), text)
 
 
 def item(text: str) -> str:
@@ -33,7 +34,7 @@ def paragraph(lines: list[str]) -> list[str]:
     items = None  # the depth of a list's items
     for line, depth, following in zip(lines, depths, [*depths[1:], 0]):
         text = line.strip()
-        if depth == 0 and ITEM.match(line):
+        if depth == 0 and ITEM.match(line) and (items is not None or not result):
             items = 0
             result += ["", item(text)]
         elif depth == 0 and following:
@@ -66,13 +67,15 @@ def skip(app, what, name, obj, skipped, options) -> bool | None:
     return True if callable(function) and not str(getattr(function, "__module__", "")).startswith("ramet") else None
 
 
-def without_unknown(app, what, name, obj, options, signature, returns) -> tuple[str | None, str | None]:
-    """A signature without the arguments that only errors need."""
+def for_users(app, what, name, obj, options, signature, returns) -> tuple[str | None, str | None]:
+    """A signature without what only the package passes, and what only errors need."""
+    if signature and signature.startswith("(core"):
+        return "", None
     return signature and signature.replace(", **unknown", ""), returns
 
 
 def setup(app) -> dict:
     app.connect("autodoc-process-docstring", process)
-    app.connect("autodoc-process-signature", without_unknown)
+    app.connect("autodoc-process-signature", for_users)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True}

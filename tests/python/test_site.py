@@ -104,17 +104,18 @@ class Later;
 
 
 def test_text_of_a_docstring():
-    docstring = """Makes rows.
+    docstring = """Makes rows, **all** of
+them: none is left.
 
     rows = make(3)
 
 count, size: of `rows` and
-    bytes.
+    bytes (docs/format.md).
 Options
     order="given": or *none*."""
     assert module_of_the_site("docstrings").to_rst(docstring.splitlines()) == [
-        *("Makes rows.", "", ".. code-block:: python", "", "    rows = make(3)", ""),
-        *("", "- ``count, size``: of ``rows`` and", "  bytes."),
+        *("Makes rows, **all** of", "them: none is left.", "", ".. code-block:: python", "", "    rows = make(3)", ""),
+        *("", "- ``count, size``: of ``rows`` and", "  bytes (:doc:`format </docs/format>`)."),
         *("", "**Options**", "", "", '- ``order="given"``: or \\*none\\*.', ""),
     ]
 
