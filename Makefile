@@ -4,6 +4,7 @@ PYTHON_IN_VENV := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 BUILT  := $(VENV)/.built
 OLDEST := build/oldest
+RAY    := build/ray
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 # Options of pip for the package: its build folder is that of the C++ tests, which are made of the same objects.
 AS_BUILT := --no-build-isolation --no-deps -Cbuild-dir=build/release -Cbuild.targets=_core_stub \
@@ -36,7 +37,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-cuda test-slow test-oldest test-times docs fuzz asan cuda \
+.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-cuda test-slow test-oldest test-ray test-times docs fuzz asan cuda \
   coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -124,6 +125,9 @@ test-oldest: build $(OLDEST)/.ready  ## Python tests with constraints-oldest.txt
 	@$(STEP) test-oldest $(PYTEST_OLDEST) -m "not slow"
 	@$(PYTEST_OLDEST) -k dgl tests/python/test_readme.py
 
+test-ray: build $(RAY)/.ready  ## examples/ray_train.py, with Ray, which no other target installs
+	@env OMP_NUM_THREADS=1 $(RAY)/bin/python -m pytest tests/python/distributed/test_ray.py
+
 fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=30
 	@$(STEP) fuzz tools/fuzz.sh $(SECONDS)
 
@@ -166,6 +170,13 @@ $(VENV)/.docs: docs/requirements.txt constraints.txt | $(READY)
 $(OLDEST)/.ready: constraints-oldest.txt | $(READY)
 	@rm -rf $(OLDEST) && $(PYTHON_IN_VENV) -m venv $(OLDEST)
 	@$(OLDEST)/bin/pip install -qq --disable-pip-version-check --requirement $< --extra-index-url $(TORCH_INDEX)
+	@touch $@
+
+# Ray over the packages of .venv.
+$(RAY)/.ready: Makefile | $(READY)
+	@rm -rf $(RAY) && $(PYTHON_IN_VENV) -m venv $(RAY)
+	@$(PYTHON_IN_VENV) -c "import sysconfig; print(sysconfig.get_path('purelib'))" > "$$($(RAY)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/packages.pth"
+	@$(RAY)/bin/pip install -qq --disable-pip-version-check "ray[train]==2.60.0"
 	@touch $@
 
 # The script decides by content whether there is work; FORCE only asks it every time.
