@@ -14,8 +14,8 @@ NVCC_DONE := build/.nvcc
 STEP   := tools/step.sh
 # $(call PYTEST,NAME): three tests at a time, of which one often waits for its processes. A file's tests stay
 # together, with their fixtures. One thread of torch each, unless a test asks for more: those that wait for
-# work by turning take the cores from other processes.
-PYTEST = env OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive TORCHINDUCTOR_COMPILE_THREADS=1 $(PYTHON_IN_VENV) -m pytest --numprocesses 3 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
+# work by turning take the cores from other processes. What torch compiles is there for all programs of tests.
+PYTEST = env OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive TORCHINDUCTOR_COMPILE_THREADS=1 TORCHINDUCTOR_CACHE_DIR=$(CURDIR)/build/inductor $(PYTHON_IN_VENV) -m pytest --numprocesses 3 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
 PYTEST_OLDEST = $(subst $(PYTHON_IN_VENV),$(OLDEST)/bin/python,$(call PYTEST,oldest))
 # $(CTEST) PRESET
 CTEST  := tools/ctest.sh
