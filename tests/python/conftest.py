@@ -91,6 +91,13 @@ def template():
 
 
 @pytest.fixture(scope="module")
+def run_script(request, template, tmp_path_factory):
+    """Runs a script in a folder of its own, without importing torch anew: `run_script(path, *arguments, ranks=3)`."""
+    template.ask("import", request.module.__name__, request.module.__file__)
+    return lambda *command, **more: ranks.run_script(template, tmp_path_factory.mktemp("script"), *command, **more)
+
+
+@pytest.fixture(scope="module")
 def world_of(request, template):
     """Makes ranks: `with world_of(3) as world`. For tests that end them or leave them in a bad state."""
     template.ask("import", request.module.__name__, request.module.__file__)

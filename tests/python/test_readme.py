@@ -3,11 +3,8 @@ programs, and what needs a GPU, are marked ```py. Blocks for DGL run where DGL i
 it."""
 
 import importlib.util
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,9 +47,5 @@ def test_python_blocks_run(page, tmp_path, monkeypatch, one_thread):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TWO_RANKS)
-def test_python_blocks_run_on_two_ranks(page, tmp_path):
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
-    command = [sys.executable, *launcher, script_of(page, tmp_path)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}  # matrices are small: threads that wait cost more than they do
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
-    assert result.returncode == 0, result.stdout + result.stderr
+def test_python_blocks_run_on_two_ranks(page, tmp_path, run_script):
+    run_script(script_of(page, tmp_path), ranks=2)

@@ -3,7 +3,6 @@
 import copy
 import pickle
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -342,13 +341,12 @@ def test_a_model_without_layers_of_pyg():
 
 
 @pytest.mark.slow
-def test_the_example(tmp_path):
+def test_the_example(run_script, tmp_path):
     ramet.save(models.graph_for("sage"), tmp_path / "store")
     options = ("--float64", "--model", "gin", "--batch-size", "50", "--steps", "3", "--hidden", "8")
     found = []
     for ranks in (1, 2):
-        launcher = (sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}")
-        printed = processes.run(EXAMPLE, tmp_path / "store", *options, launcher=launcher)
+        printed = run_script(EXAMPLE, tmp_path / "store", *options, ranks=ranks)
         found.append(re.findall(r"step (\d): loss ([\d.]+), ([\d,]+) rows read", printed))
     assert len(found[0]) == 3
     for (*alone, rows), (*together, rows_together) in zip(*found, strict=True):

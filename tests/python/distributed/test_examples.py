@@ -1,10 +1,8 @@
 """Examples on several ranks: what they print is what one process prints, or ranks that share more."""
 
 import re
-import sys
 from pathlib import Path
 
-import processes
 import pytest
 from small_graphs import homogeneous
 
@@ -19,10 +17,10 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 NUMBER = r"([\d.,]+)"
 
 
-def run(example: str, folder, ranks: int, *options) -> str:
+@pytest.fixture(scope="module")
+def run(run_script):
     """What ranks of this machine print."""
-    launcher = (sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}")
-    return processes.run(EXAMPLES / example, folder, *options, launcher=launcher, env={"OMP_NUM_THREADS": "1"})
+    return lambda example, folder, ranks, *options: run_script(EXAMPLES / example, folder, *options, ranks=ranks)
 
 
 def numbers(line: str, printed: str, count: int) -> list[tuple]:
@@ -38,44 +36,44 @@ LOSS = rf"epoch {NUMBER}, step {NUMBER}: loss {NUMBER}"
 # ---- embeddings.py: any ranks, on their own and together, and after a stop
 
 
-def losses_of_embeddings(store, ranks: int, *options, steps: int = 12) -> list[float]:
+def losses_of_embeddings(run, store, ranks: int, *options, steps: int = 12) -> list[float]:
     model = ("--hidden", 16, "--num-neighbors", 5, 3, "--batch-size", 1000, "--lr", 0.01)
     printed = run("embeddings.py", store, ranks, *model, "--steps", steps, *options)
     return [loss for *_, loss in numbers(LOSS, printed, steps)]
 
 
 @pytest.mark.timeout(400)
-def test_ogbl_ddi_on_any_ranks(data_dir, tmp_path):
+def test_ogbl_ddi_on_any_ranks(run, data_dir, tmp_path):
     edges = data_dir / "ogbl_ddi" / "edge.csv.gz"
-    alone = losses_of_embeddings(tmp_path / "ddi", 1, "--edges", edges)
+    alone = losses_of_embeddings(run, tmp_path / "ddi", 1, "--edges", edges)
     assert alone[-1] < alone[0] - 0.02
     for ranks, *mode in ((2,), (4, "--cooperative", "--placement", "chunked")):
-        assert losses_of_embeddings(tmp_path / "ddi", ranks, *mode) == pytest.approx(alone, abs=2e-4)
+        assert losses_of_embeddings(run, tmp_path / "ddi", ranks, *mode) == pytest.approx(alone, abs=2e-4)
 
 
-def test_what_was_stopped_goes_on_with_other_ranks(store, tmp_path):
-    alone = losses_of_embeddings(store, 1)
+def test_what_was_stopped_goes_on_with_other_ranks(run, store, tmp_path):
+    alone = losses_of_embeddings(run, store, 1)
     checkpoint = "--checkpoint", tmp_path / "checkpoint"
-    first = losses_of_embeddings(store, 2, *checkpoint, steps=7)
+    first = losses_of_embeddings(run, store, 2, *checkpoint, steps=7)
     together = "--placement", "distributed", "--cooperative"
-    second = losses_of_embeddings(store, 4, *checkpoint, *together, steps=5)
+    second = losses_of_embeddings(run, store, 4, *checkpoint, *together, steps=5)
     assert [*first, *second] == pytest.approx(alone, abs=2e-4)
 
 
 # ---- partitioned.py: a part for each rank, and one that two ranks share
 
 
-def epochs_of_parts(folder) -> list[tuple]:
+def epochs_of_parts(run, folder) -> list[tuple]:
     """Epoch, loss, rows and accuracy, as two ranks print them."""
     options = ("--batch-size", 60, "--epochs", 2, "--hidden", 8, "--num-neighbors", 4, 3)
     line = rf"epoch (\d): loss {NUMBER}, {NUMBER} rows read, validation accuracy {NUMBER}"
     return numbers(line, run("partitioned.py", folder, 2, *options), 2)
 
 
-def test_ranks_with_a_part_each_train_what_ranks_that_share_one_train(tmp_path):
+def test_ranks_with_a_part_each_train_what_ranks_that_share_one_train(run, tmp_path):
     for parts in (1, 2):
         ramet.partition(homogeneous(), parts, tmp_path / str(parts), method="hash")
-    shared, apart = epochs_of_parts(tmp_path / "1"), epochs_of_parts(tmp_path / "2")
+    shared, apart = epochs_of_parts(run, tmp_path / "1"), epochs_of_parts(run, tmp_path / "2")
     assert [epoch for epoch, *_ in apart] == [0, 1]
     for (_, loss, rows, accuracy), (_, *other) in zip(apart, shared, strict=True):
         assert loss == pytest.approx(other[0], abs=2e-4)  # as it is printed
@@ -97,13 +95,13 @@ def physics(data_dir, tmp_path_factory) -> Path:
     return folder / "store"
 
 
-def steps_of_features(store, ranks: int, placement: str) -> list[tuple]:
+def steps_of_features(run, store, ranks: int, placement: str) -> list[tuple]:
     return numbers(LOSS, run("distributed_features.py", store, ranks, *FEATURES, "--placement", placement), STEPS)
 
 
 @pytest.fixture(scope="module")
-def features_alone(physics):
-    return steps_of_features(physics, 1, "continuous")
+def features_alone(run, physics):
+    return steps_of_features(run, physics, 1, "continuous")
 
 
 def assert_same_steps(found, alone):
@@ -111,8 +109,8 @@ def assert_same_steps(found, alone):
         assert place == expected_place and loss == pytest.approx(expected, abs=2e-9)
 
 
-def test_four_ranks_train_what_one_process_trains(physics, features_alone):
-    assert_same_steps(steps_of_features(physics, 4, "chunked"), features_alone)
+def test_four_ranks_train_what_one_process_trains(run, physics, features_alone):
+    assert_same_steps(steps_of_features(run, physics, 4, "chunked"), features_alone)
 
 
 def test_two_machines_train_what_one_process_trains(physics, features_alone, tmp_path):

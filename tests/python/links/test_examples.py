@@ -5,7 +5,6 @@ import runpy
 from pathlib import Path
 
 import numpy as np
-import processes
 import pytest
 
 import ramet
@@ -15,13 +14,17 @@ pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def fractions(example: str, *options) -> list[float]:
+@pytest.fixture(scope="module")
+def fractions(run_script):
     """The fractions that an example prints, but for the bar."""
-    printed = processes.run(EXAMPLES / example, *options, env={"OMP_NUM_THREADS": "1"})
-    return [float(number) for number in re.findall(r"\d\.\d{4}\b", printed)]
+
+    def fractions(example: str, *options) -> list[float]:
+        return [float(number) for number in re.findall(r"\d\.\d{4}\b", run_script(EXAMPLES / example, *options))]
+
+    return fractions
 
 
-def test_walks_tell_the_classes_of_nodes(data_dir, tmp_path):
+def test_walks_tell_the_classes_of_nodes(fractions, data_dir, tmp_path):
     """Features alone reach 0.56."""
     ramet.build(tmp_path / "store", data_dir / "amazon_computers", undirected=True)
     small = "--width", 64, "--epochs", 15, "--batch-size", 512
@@ -29,19 +32,19 @@ def test_walks_tell_the_classes_of_nodes(data_dir, tmp_path):
     assert mean > 0.78 and deviation < 0.02
 
 
-def test_drugs_that_interact_are_found(data_dir):
+def test_drugs_that_interact_are_found(fractions, data_dir):
     """Chance is 0.0002."""
     small = "--width", 64, "--num-neighbors", 30, "--epochs", 1
     assert fractions("link_prediction.py", data_dir / "ogbl_ddi", *small)[-1] > 0.04
 
 
-def test_items_are_recommended():
+def test_items_are_recommended(fractions):
     printed = fractions("recommendation.py", "--users", 2000, "--items", 800, "--epochs", 6)
     popular, learned, best = np.reshape(printed[-6:], (3, 2))  # Recall@20 and NDCG@20
     assert (2 * popular < learned).all() and (0.5 * best < learned).all() and (learned < best).all()
 
 
-def test_the_last_purchases_tell_the_next():
+def test_the_last_purchases_tell_the_next(fractions):
     popular, learned, best = fractions("temporal_links.py", "--users", 1000, "--items", 600, "--epochs", 5)[-3:]
     assert 2 * popular < learned and 0.5 * best < learned < best
 

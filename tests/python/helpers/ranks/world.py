@@ -1,5 +1,5 @@
-"""Ranks of torch.distributed (gloo) that call functions for a test. One program for all tests, the template, has
-imported what ranks need, and forks them: a world costs little more than its connections.
+"""Ranks of torch.distributed (gloo) that call functions for a test, or run a script. One program for all tests, the
+template, has imported what ranks need, and forks them: a world costs little more than its connections.
 
 The functions lie beside the tests that ask for them, in any file of the tests.
 """
@@ -11,10 +11,12 @@ import functools
 import importlib.util
 import multiprocessing.connection
 import os
+import runpy
 import signal
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import processes
 
@@ -122,6 +124,23 @@ class World(Ranks):
         self._template.ask("end", self._number, patience)
 
 
+def run_script(template: processes.Line, folder: Path, script, *arguments, ranks: int | None = None) -> str:
+    """What a script prints that runs in a folder, as `python` starts it, or `torchrun` for so many ranks."""
+    import torch.distributed as dist
+
+    output, environments = folder / "output", [{}]
+    if ranks is not None:
+        store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+        meeting = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(store.port), "WORLD_SIZE": str(ranks)}
+        meeting |= {"TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
+        meeting |= {"LOCAL_WORLD_SIZE": str(ranks)}
+        environments = [meeting | {"RANK": str(k), "LOCAL_RANK": str(k)} for k in range(ranks)]
+    output.write_text("")
+    codes = template.ask("run", str(output), environments, [str(word) for word in (script, *arguments)])
+    assert not any(codes), output.read_text()
+    return output.read_text()
+
+
 # ---- what runs in a rank
 
 
@@ -173,6 +192,18 @@ def be_rank(number: int, size: int, seconds: float, file: str, address: str) -> 
     ramet.distributed.destroy_process_group()
 
 
+def be_script(output: str, environment: dict, command: list[str]) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    descriptor = os.open(output, os.O_WRONLY | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+    os.chdir(os.path.dirname(output))
+    os.environ.update(environment)
+    sys.argv = command
+    sys.path.insert(0, os.path.dirname(command[0]))
+    runpy.run_path(command[0], run_name="__main__")
+
+
 # ---- the template
 
 
@@ -202,12 +233,26 @@ class Template:
         assert not late or patience == 0, f"ranks {late} are left after {patience} seconds"
 
 
+def run(output: str, environments: list[dict], command: list[str]) -> list[int]:
+    """The exit codes of a script's processes, of which one that fails ends the others."""
+    fork = multiprocessing.get_context("fork").Process
+    ranks = [fork(target=be_script, args=(output, environment, command)) for environment in environments]
+    for rank in ranks:
+        rank.start()
+    while running := [rank for rank in ranks if rank.exitcode is None]:
+        multiprocessing.connection.wait([rank.sentinel for rank in running])
+        if any(rank.exitcode for rank in ranks):
+            for rank in running:
+                rank.kill()
+    return [rank.exitcode for rank in ranks]
+
+
 def main() -> None:
     for name in IMPORTS:
         importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="ramet-test-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         worlds = Template()
-        requests = {"import": import_file, "begin": worlds.begin, "end": worlds.end}
+        requests = {"import": import_file, "begin": worlds.begin, "end": worlds.end, "run": run}
         processes.answer(processes.visit(sys.argv[1]), requests)
     os._exit(0)  # whatever its ranks do, which die with it
