@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
@@ -40,6 +41,10 @@ class Values:
     def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], place, null=None):
         self.what, self.columns, self.dtype, self.shape = what, tuple(columns), np.dtype(dtype), shape
         self.place, self._null = place, null
+
+    @property
+    def row_bytes(self) -> int:
+        return self.dtype.itemsize * math.prod(self.shape)
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         """Of a pass over all rows before they are asked for."""
