@@ -10,7 +10,7 @@ from ramet.building.keys import is_text
 from ramet.building.scan import chunks, scan
 from ramet.building.scratch import Scratch
 from ramet.building.typed_rows import TypedRows
-from ramet.building.values import NO_LABEL, Categories, Mixed, Normalized, Times, Values
+from ramet.building.values import FROM_THE_BEGINNING, NO_LABEL, Categories, Mixed, Normalized, Times, Values
 from ramet.dtypes import bfloat16
 from ramet.inputs.tables import Column, EdgeTable, NodeTable, table_columns
 from ramet.storage.recode import dtypes_by_table
@@ -27,7 +27,7 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     if table.label is not None:
         made["label"] = _label(f"{what}: label", table.label, rows, scratch)
     if table.time is not None:
-        made["time"] = Times(f"{what}: time", table.time, rows)
+        made["time"] = Times(f"{what}: time", table.time, rows, null=FROM_THE_BEGINNING)
     if isinstance(table, EdgeTable) and table.weight is not None:
         made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
     if table.normalize:
