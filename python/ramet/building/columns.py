@@ -2,104 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ramet.building.keys import is_text
-from ramet.building.scan import MAX_BYTES, chunks, scan
+from ramet.building.scan import chunks, scan
 from ramet.building.scratch import Scratch
-from ramet.building.values import NO_LABEL, Categories, Mixed, Normalized, Times, Values
+from ramet.building.typed_rows import TypedRows
+from ramet.building.values import FROM_THE_BEGINNING, NO_LABEL, Categories, Mixed, Normalized, Times, Values
 from ramet.dtypes import bfloat16
-from ramet.inputs.rows import open_rows
-from ramet.inputs.tables import Column, EdgeTable, NodeTable, as_columns, table_columns
+from ramet.inputs.tables import Column, EdgeTable, NodeTable, table_columns
 from ramet.storage.recode import dtypes_by_table
 
 FEATURES = "feat"  # the table that has a dtype of features also where its columns are integers
-
-
-class TypedRows:
-    """Rows whose columns all have types: those of text files, by what stands in them.
-
-    A column of a text file is of integers or of numbers where every value in every part is one. `ids` are columns of
-    which a value such as 007 is a text.
-    """
-
-    def __init__(
-        self, table: NodeTable | EdgeTable, what: str, columns: Sequence[Column], ids: Collection[Column] = ()
-    ):
-        self._rows = open_rows(table.rows, header=table.header, what=what)
-        self.num_rows, self.bytes, self.place = self._rows.num_rows, self._rows.bytes, self._rows.place
-        self.types_of = self._rows.types_of
-        known = set(self._rows.names)
-        unknown = [column for column in [*columns, *ids] if column not in known]
-        if unknown:
-            names = ", ".join(map(repr, self._rows.names[:20]))
-            raise KeyError(f"{what}: there is no column {unknown[0]!r}; there are {names}")
-        texts = [column for column in dict.fromkeys([*columns, *ids]) if self._rows.is_text(column)]
-        self.texts_among_numbers: dict[Column, str] = {}  # the first one, of columns that begin with numbers
-        self._types: dict[Column, Any] = self._types_of_texts(texts, ids)
-
-    def type_of(self, column: Column):
-        return self._types.get(column) or self._rows.type_of(column)
-
-    def count(self) -> int:
-        """The number of rows, by a pass over one column where the files do not say it."""
-        if self.num_rows is None:
-            self.num_rows = sum(batch.num_rows for _, batch in self._rows.batches(self._rows.names[:1], MAX_BYTES))
-        return self.num_rows
-
-    def _types_of_texts(self, columns: Sequence[Column], ids: Collection[Column]) -> dict[Column, Any]:
-        """The first type in which all values of a column can be, by a pass over all rows."""
-        import pyarrow as pa
-
-        from ramet.inputs.rows.convert import first_refused
-
-        left = {c: [pa.int64(), pa.uint64(), *([] if c in ids else [pa.float64()])] for c in columns}
-        for first, batch in self._rows.batches(columns, MAX_BYTES) if columns else ():
-            for column, texts in zip(columns, batch.columns, strict=True):
-                before = left[column]
-                left[column] = _kinds_of(texts, before, canonical=column in ids)
-                if before and not left[column] and column not in ids:
-                    row = first_refused(texts, pa.float64())
-                    if first + row > 0:
-                        self.texts_among_numbers[column] = f"{texts[row].as_py()!r} ({self.place(first + row)})"
-        return {column: kinds[0] for column, kinds in left.items() if kinds}
-
-    def batches(self, columns: Sequence[Column], max_bytes: int) -> Iterator[tuple[int, Any]]:
-        return self._rows.batches(columns, max_bytes, types={c: self._types[c] for c in columns if c in self._types})
-
-
-def _kinds_of(texts, kinds: list[Any], canonical: bool) -> list[Any]:
-    """Those of `kinds` in which all values can be. canonical: and none is written in another way, as 007 is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if canonical:
-        begins_with_zero = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
-        if pc.any(pc.or_(begins_with_zero, pc.starts_with(texts, "-0")), min_count=0).as_py():
-            return []
-    if pa.int64() in kinds and (numbers := _cast(texts, pa.int64())) is not None:
-        lowest = pc.min(numbers).as_py()  # floating point has all of them, uint64 those that are not below 0
-        return kinds if lowest is None or lowest >= 0 else [kind for kind in kinds if kind != pa.uint64()]
-    return [kind for kind in kinds if kind != pa.int64() and _cast(texts, kind) is not None]
-
-
-def _cast(texts, kind):
-    """The numbers, or None where one is no number of this kind."""
-    import pyarrow as pa
-
-    try:
-        return texts.cast(kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def value_columns(table: NodeTable | EdgeTable) -> list[Column]:
-    """The columns that become rows of tables."""
-    single = [as_columns(getattr(table, name, None)) for name in ("label", "time", "weight")]
-    return list(dict.fromkeys(column for columns in (*table_columns(table).values(), *single) for column in columns))
 
 
 def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratch: Scratch, dtype) -> dict[str, Values]:
@@ -111,7 +27,7 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     if table.label is not None:
         made["label"] = _label(f"{what}: label", table.label, rows, scratch)
     if table.time is not None:
-        made["time"] = Times(f"{what}: time", table.time, rows)
+        made["time"] = Times(f"{what}: time", table.time, rows, null=FROM_THE_BEGINNING)
     if isinstance(table, EdgeTable) and table.weight is not None:
         made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
     if table.normalize:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ramet.building.external import Bound
 from ramet.building.nodes import Nodes
 from ramet.building.order import ORDERS, Order, make_orders, renumber
 from ramet.building.scratch import Scratch
+from ramet.building.typed_rows import TypedRows
 from ramet.inputs.tables import Description, check_word
 from ramet.storage.contents import Contents, Csc
 from ramet.storage.recode import dtypes_by_table
@@ -53,11 +55,36 @@ class Building:
         self._order, self._orders = order, dict[str, Order]()
         self._is_sorted = self._out_edges = False
         self._notes = list(description.notes)
+        self._row_bytes = 0
+
+    def open(self) -> Description:
+        """What is built. Its columns have types now, which a text file tells in a pass."""
+        of = self._description
+        self._description = replace(of, nodes=tuple(map(_opened, of.nodes)), edges=tuple(map(_opened, of.edges)))
+        return self._description
+
+    def try_out(self, out_edges: bool) -> tuple[int, float, int]:
+        """Does all but writing the store. Returns bytes: of a row of all tables, of an id's text, of the store."""
+        self._out_edges = out_edges
+        _, arrays = self._read().as_written()
+        streamed = [of for _, of in arrays if isinstance(of, StreamedRows)]
+        for chunks in {of.chunks for of in streamed}:
+            for _ in chunks():
+                pass
+        store = sum(of.nbytes for _, of in arrays if not isinstance(of, StreamedRows))
+        store += sum(of.row.nbytes * of.num_rows for of in streamed)
+        ids = {place.rpartition("/")[2]: of for place, of in arrays if place.startswith("ids/")}
+        text = sum(len(ids.get(kind, ())) for kind in ("text", "tuple"))
+        return self._row_bytes, text / max(len(ids.get("offset", ())) - 1, 1), store
 
     def save(self, path, *, scale: str, out_edges: bool, progress: bool) -> list[str]:
         """Writes the store. Returns sentences on what was left out or added."""
         self._out_edges = out_edges
         contents = self._read()
+        if self._sort_by is not None and not self._is_sorted:
+            raise KeyError(
+                f"sort_by is {self._sort_by!r}, but no edge type, and no type of source nodes, has such a table"
+            )
         contents.save(path, dtype=self._recoded or None, scale=scale, progress=progress)
         return [*self._notes, *(note for nodes in self._nodes.values() for note in nodes.notes())]
 
@@ -69,18 +96,16 @@ class Building:
         for of_type in self._description.edges:
             with byte_progress(self._progress, f"edges {' '.join(of_type.type)}", unit="row") as report:
                 edges.append(Edges.read(of_type, self._nodes, self._scratch, self._missing, self._dtype, report))
+        values = [of.values for of in self._nodes.values()] + [of.values for of in edges]
+        self._row_bytes = sum(table.row_bytes for of in values for table in of.values())
         for of_edges in edges:
             self._csc.merge_parallel(of_edges, *self._counts(of_edges))
-        self._orders = make_orders(self._order, self._nodes, edges, self._csc.bound)
+        self._orders = make_orders(self._order, self._nodes, edges, self._scratch, self._csc.bound)
         for nodes in self._nodes.values():
             self._add_nodes(nodes)
         for of_edges in edges:
             renumber(of_edges, self._orders, self._scratch)
             self._add_edges(of_edges)
-        if self._sort_by is not None and not self._is_sorted:
-            raise KeyError(
-                f"sort_by is {self._sort_by!r}, but no edge type, and no type of source nodes, has such a table"
-            )
         if self._about:
             self._contents.add_about(json.dumps(self._about))
         return self._contents
@@ -168,6 +193,10 @@ class Building:
         self._is_sorted = True
         result.sorted_by = None if by is None else f"{by}/{as_folder(name, 'a table')}"
         return result
+
+
+def _opened(table):
+    return table if table.rows is None else replace(table, rows=TypedRows.of(table))
 
 
 def _keys(rows: np.ndarray, name: str) -> np.ndarray:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ramet.arrays import INT32_MAX, as_split
-from ramet.building.columns import TypedRows, make_values, value_columns
+from ramet.building.columns import make_values
 from ramet.building.keys import Keys, as_keys, kind_of, shown_key, taken
 from ramet.building.node_ids import NULL, SHOWN, UNKNOWN, NodeIds
 from ramet.building.nodes import Nodes
 from ramet.building.scan import Report, scan
 from ramet.building.scratch import CHUNK, Scratch, filtered
 from ramet.building.splits import Splitter, check_split, is_by_time, split_column
+from ramet.building.typed_rows import TypedRows
 from ramet.building.values import Times, Values, null_rows
 from ramet.inputs.tables import EdgeTable, as_columns
 
@@ -50,9 +51,8 @@ class Edges:
         what = f"EdgeTable({table.type!r})"
         check_split(table.split, what)
         split = split_column(table.split)
-        columns = [*value_columns(table), *([] if split is None else [split])]
         ends = [as_columns(table.source), as_columns(table.destination)]
-        rows = TypedRows(table, what, columns, [column for end in ends for column in end])
+        rows = TypedRows.of(table)
         for node_type, end in zip((table.type[0], table.type[2]), ends, strict=True):
             if node_type not in nodes:
                 kind = kind_of([rows.type_of(column) for column in end], f"{what}: the ids of {node_type!r}")
@@ -232,5 +232,6 @@ def _numbers(kept: np.ndarray, scratch: Scratch) -> np.ndarray:
 
 def _same_rows(some, others) -> bool:
     """Whether a column of `others` may be a key to other tables in rows that are nodes themselves."""
+    some, others = (getattr(rows, "given", rows) for rows in (some, others))
     are_paths = all(isinstance(rows, (str, os.PathLike, list, tuple)) for rows in (some, others))
     return some is others or (are_paths and some == others)

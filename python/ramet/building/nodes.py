@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ramet.building.columns import FEATURES, TypedRows, make_values, value_columns
+from ramet.building.columns import FEATURES, make_values
 from ramet.building.keys import as_keys
 from ramet.building.node_ids import IdReader, NodeIds
 from ramet.building.scan import Reader, Report, chunks, scan
 from ramet.building.scratch import Scratch
 from ramet.building.splits import Splitter, check_split, is_by_time, split_column
+from ramet.building.typed_rows import TypedRows
 from ramet.building.values import NO_LABEL, Times, Values, null_rows
-from ramet.inputs.tables import NodeTable, as_columns
+from ramet.inputs.tables import NodeTable
 from ramet.storage.streamed import StreamedRows
 
 
@@ -43,8 +44,7 @@ class Nodes:
             nodes._finish_splits(Splitter(table.split, table.seed, what, None, scratch))
             return nodes
         split = split_column(table.split)
-        columns = [*value_columns(table), *([] if split is None else [split])]
-        rows = TypedRows(table, what, columns, as_columns(table.id))
+        rows = TypedRows.of(table)
         values = make_values(table, what, rows, scratch, dtype)
         times = Times(f"{what}: split", split, rows) if is_by_time(table.split) else None
         splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)

@@ -2,15 +2,17 @@
 
 "degree": nodes of many edges first, so that the rows that batches read most lie together. "locality": neighbors have
 close positions, by the reverse Cuthill-McKee order (Cuthill and McKee, 1969; George, 1971) of scipy, over all types
-together. Both read all edges in memory.
+together, with all edges in memory.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ramet import _core
 from ramet._support.sizes import size
 from ramet.building.edges import Edges
 from ramet.building.external import Bound
@@ -27,10 +29,12 @@ Counts = Mapping[str, int]
 class Order:
     """new: the position of each node of a type, by its old one; old: the other way."""
 
-    def __init__(self, old: np.ndarray):
-        self.old = old
-        self.new = np.empty_like(old)
-        self.new[old] = np.arange(len(old))
+    def __init__(self, old: np.ndarray, scratch: Scratch):
+        self.old, self._scratch = old, scratch
+        self.new = scratch.empty(old.shape, np.int64)
+        for begin in range(0, len(old), CHUNK):
+            nodes = old[begin : begin + CHUNK]
+            self.new[nodes] = np.arange(begin, begin + len(nodes))
 
     def rows(self, table: np.ndarray) -> StreamedRows:
         """A table in this order, a few megabytes at a time."""
@@ -46,21 +50,26 @@ class Order:
         """What NodeIds.arrays() gives, of nodes in this order; their old numbers are ids where they have no others."""
         if arrays is None:
             return {"value": self.old, "order": self.new}
-        result = {"order": self.new[arrays["order"]]}
+        result = {"order": _taken(self.new, arrays["order"], self._scratch)}
         if "value" in arrays:
-            return result | {"value": arrays["value"][self.old]}
+            return result | {"value": _taken(arrays["value"], self.old, self._scratch)}
         kind = "text" if "text" in arrays else "tuple"
-        result[kind], result["offset"] = taken((arrays[kind], arrays["offset"]), self.old)
-        return result
+        text, offset = self._scratch.column(np.uint8), self._scratch.column(np.int64)
+        offset.append(np.zeros(1, np.int64))
+        for begin in range(0, len(self.old), CHUNK):
+            piece, ends = taken((arrays[kind], arrays["offset"]), self.old[begin : begin + CHUNK])
+            offset.append(len(text) + ends[1:])
+            text.append(piece)
+        return result | {kind: text.array(), "offset": offset.array()}
 
 
 def make_orders(
-    order: str, nodes: Mapping[str, Nodes], edges: Sequence[Edges], bound: Bound | None = None
+    order: str, nodes: Mapping[str, Nodes], edges: Sequence[Edges], scratch: Scratch, bound: Bound | None = None
 ) -> dict[str, Order]:
     """By node type; empty for "given". MemoryError for "locality" of more edges than the bound holds."""
     counts = {name: len(of.ids) for name, of in nodes.items()}
     if order == "degree":
-        return {name: Order(np.argsort(-degrees, kind="stable")) for name, degrees in _degrees(counts, edges).items()}
+        return {name: _by_degree(name, count, edges, scratch, bound) for name, count in counts.items()}
     if order == "locality":
         needs, left = BYTES_BY_LOCALITY * sum(len(of.src) for of in edges), None if bound is None else bound.left()
         if left is not None and needs > left:
@@ -68,34 +77,39 @@ def make_orders(
                 f"order='locality' takes about {size(needs)} for these edges, and {size(left)} of memory= are left; "
                 "order='degree' takes less"
             )
-        return _by_locality(counts, edges)
+        return {name: Order(old, scratch) for name, old in _by_locality(counts, edges).items()}
     return {}
 
 
 def renumber(edges: Edges, orders: Mapping[str, Order], scratch: Scratch) -> None:
     """Gives the ends of edges their new positions."""
     if orders:
-        edges.src = _mapped(orders[edges.type[0]].new, edges.src, scratch)
-        edges.dst = _mapped(orders[edges.type[2]].new, edges.dst, scratch)
+        edges.src = _taken(orders[edges.type[0]].new, edges.src, scratch)
+        edges.dst = _taken(orders[edges.type[2]].new, edges.dst, scratch)
 
 
-def _mapped(new: np.ndarray, old: np.ndarray, scratch: Scratch) -> np.ndarray:
-    column = scratch.column(np.int64)
-    for begin in range(0, len(old), CHUNK):
-        column.append(new[old[begin : begin + CHUNK]])
+def _taken(array: np.ndarray, places: np.ndarray, scratch: Scratch) -> np.ndarray:
+    """array[places], a chunk at a time."""
+    column = scratch.column(array.dtype)
+    for begin in range(0, len(places), CHUNK):
+        column.append(array[places[begin : begin + CHUNK]])
     return column.array()
 
 
-def _degrees(counts: Counts, edges: Sequence[Edges]) -> dict[str, np.ndarray]:
-    degrees = {name: np.zeros(count, np.int64) for name, count in counts.items()}
+def _by_degree(node_type: str, count: int, edges: Sequence[Edges], scratch: Scratch, bound: Bound | None) -> Order:
+    degrees = scratch.empty((count,), np.int64)  # below 0, so that the largest is the first
     for of in edges:
-        for node_type, ends in ((of.type[0], of.src), (of.type[2], of.dst)):
+        for ends in [of.src] * (of.type[0] == node_type) + [of.dst] * (of.type[2] == node_type):
             for begin in range(0, len(ends), CHUNK):
-                degrees[node_type] += np.bincount(ends[begin : begin + CHUNK], minlength=counts[node_type])
-    return degrees
+                np.subtract.at(degrees, ends[begin : begin + CHUNK], 1)
+    if bound is None:
+        return Order(np.argsort(degrees, kind="stable"), scratch)
+    old = scratch.empty((count,), np.int64)
+    _core.external_argsort(degrees, old, os.fsencode(scratch.folder), bound.left())
+    return Order(old, scratch)
 
 
-def _by_locality(counts: Counts, edges: Sequence[Edges]) -> dict[str, Order]:
+def _by_locality(counts: Counts, edges: Sequence[Edges]) -> dict[str, np.ndarray]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -107,6 +121,6 @@ def _by_locality(counts: Counts, edges: Sequence[Edges]) -> dict[str, Order]:
     matrix = coo_array((one, (np.concatenate([src, dst]), np.concatenate([dst, src]))), (total, total)).tocsr()
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True).astype(np.int64)
     return {
-        name: Order(order[(order >= starts[name]) & (order < starts[name] + count)] - starts[name])
+        name: order[(order >= starts[name]) & (order < starts[name] + count)] - starts[name]
         for name, count in counts.items()
     }

@@ -1,36 +1,35 @@
 """Plan: what a build would take, before it begins.
 
-Memory and disk are bounds: what a build takes is at most that. Seconds come from a sample of the rows, and from what
-this machine and this disk do in a fraction of a second.
+Memory and disk are bounds: what a build takes is at most that. Seconds are those of a build of the first rows of each
+table, for all of its rows, and of writing at the speed of this disk.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ramet import _core
 from ramet._support.arguments import as_int
 from ramet._support.memory import available_memory, trim
 from ramet._support.sizes import size
-from ramet.building.columns import TypedRows, make_values, value_columns
-from ramet.building.keys import as_keys, kind_of
-from ramet.building.node_ids import NodeIds
-from ramet.building.scan import chunks
+from ramet.arrays import INT32_MAX
+from ramet.building.contents import Building
 from ramet.building.scratch import Scratch
-from ramet.building.values import Values
+from ramet.building.typed_rows import FirstRows, TypedRows
 from ramet.inputs.tables import Column, Description, EdgeTable, NodeTable, as_columns
 
 LEAST_MEMORY = 128 << 20  # two batches that are read, a chunk of rows in three forms, and the buffers of a partition
-SAMPLE_SECONDS = 0.5
-KEY_BYTES = 72  # of an id in memory: its slot, its bytes with those of the order, for a text of 24 bytes
+SAMPLE_SECONDS = 0.3
+GROWTH = 1.5  # of what grows, at most
+MAP_BYTES = 48  # of an id while it may be looked up: its slot, its value or offset, and what orders it
+ID_BYTES = 16  # of an id in the store: its value or offset, and its place in the order
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,8 @@ class Step:
     rows: int
     width: int
     bytes: int  # that the table takes in the store
-    temporary: int  # and beside it while it is built
+    temporary: int  # and beside it until the store is written
+    ids: int  # and until the build ends
     seconds: float
 
 
@@ -66,28 +66,30 @@ class Plan:
         lines = [f"{'table':40} {'rows':>14} {'store':>10} {'temporary':>10} {'seconds':>8}"]
         for step in (*self.nodes, *self.edges):
             what = step.type if isinstance(step.type, str) else " ".join(step.type)
-            sizes = f"{size(step.bytes):>10} {size(step.temporary):>10} {step.seconds:8.1f}"
+            sizes = f"{size(step.bytes):>10} {size(step.temporary + step.ids):>10} {step.seconds:8.1f}"
             lines.append(f"{what:40} {step.rows:14,} {sizes}")
         lines.append(f"memory {size(self.memory)} of {size(self.free_memory)} that are free")
         lines.append(f"disk {size(self.disk)} of {size(self.free_disk)}, seconds {self.seconds:.0f}")
         return "\n".join(lines if self.fits else [*lines, "this does not fit"])
 
 
-def make_plan(
-    description: Description, folder: str, memory: int | None, dtype="float32", out_edges: bool = False
-) -> Plan:
-    """folder: where the store and temporary files would be."""
-    speeds, scratch = _Speeds(folder), Scratch(folder)
-    nodes = [_node_step(table, dtype, scratch) for table in description.nodes]
-    edges = [step for table in description.edges for step in _edge_steps(table, dtype, out_edges, speeds, scratch)]
+def make_plan(description: Description, folder: str, memory: int | None, *, out_edges: bool = False, **options) -> Plan:
+    """description: of a Building that is open. folder: where the store and temporary files would be. options: those of
+    Building."""
+    began, build = time.perf_counter(), _Planner(folder, memory, out_edges, options)
+    nodes = [build.node_step(table) for table in description.nodes]
+    edges = [step for table in description.edges for step in build.edge_steps(table)]
     steps = [*nodes, *edges]
-    store, temporary = sum(step.bytes for step in steps), sum(step.temporary for step in steps)
+    ids, temporary = sum(step.ids for step in steps), sum(step.temporary for step in steps)
+    store = sum(step.bytes for step in steps)
     slack = 1 << 20  # headers, and texts of the store
     if memory is None:
-        needs, disk = LEAST_MEMORY + temporary + sum(step.bytes for step in edges), store + slack
+        needs, disk = LEAST_MEMORY + ids + temporary + build.sorted_edges, store + slack
     else:
-        needs, disk = memory, store + temporary + slack
-    seconds = sum(step.seconds for step in steps) + store / speeds.write
+        needs, disk = memory, ids + build.sorted_edges + max(temporary, store) + slack
+    seconds = sum(step.seconds for step in steps)
+    if memory is not None:  # then a build plans, too
+        seconds += time.perf_counter() - began
     free = shutil.disk_usage(folder).free
     return Plan(needs, disk, seconds, tuple(nodes), tuple(edges), free, available_memory())
 
@@ -103,89 +105,112 @@ def require_fit(plan: Plan, folder: str) -> None:
         raise OSError(28, f"the build takes {size(plan.disk)}, and {size(plan.free_disk)} are free", folder)
 
 
-def _node_step(table: NodeTable, dtype, scratch: Scratch) -> Step:
-    if table.rows is None:
-        return Step(table.type, as_int(table.num_nodes, "num_nodes", 0), 0, 0, 0, 0)
-    sample = _Sample(table, f"NodeTable({table.type!r})", [as_columns(table.id)], dtype, scratch)
-    ids = int(sample.count * (sample.key_bytes + KEY_BYTES)) if table.id is not None else 0
-    return Step(table.type, sample.count, sample.width, sample.count * sample.width + ids, ids, sample.seconds)
+class _Planner:
+    """Builds the first rows of tables, each alone, but for writing a store."""
 
+    def __init__(self, folder: str, memory: int | None, out_edges: bool, options: dict[str, Any]):
+        self._folder, self._memory, self._out_edges = folder, memory, out_edges
+        self._adds, self._drops = options.get("missing") == "add", options.get("missing") == "drop"
+        self._options = options | {"missing": "drop"}
+        self._sorts = options.get("sort_by") is not None
+        self._reorders = options.get("order", "given") != "given"
+        self._nodes: dict[str, int] = {}  # by type with a table
+        self._write_speed = _write_speed(folder)
+        self.sorted_edges = 0  # bytes of all arrays of edges
 
-def _edge_steps(table: EdgeTable, dtype, out_edges: bool, speeds: _Speeds, scratch: Scratch) -> list[Step]:
-    ends = [as_columns(table.source), as_columns(table.destination)]
-    sample = _Sample(table, f"EdgeTable({table.type!r})", ends, dtype, scratch)
-    directions = 1 + (table.undirected or table.reverse is not None)
-    count = directions * sample.count
-    own = count * (16 + sample.width) + 16 * sample.count  # indices, edge ids, values; and indptr of as many nodes
-    temporary = sample.count * (17 + sample.width)  # ends and values in the order of rows
-    temporary += count * (24 + sample.width)  # partitions, the CSC, and values in its order
-    temporary += int(2 * sample.count * (sample.key_bytes + KEY_BYTES))  # ids of nodes that no table has
-    sorts = directions + (table.duplicates != "keep")
-    if out_edges:
-        own, temporary, sorts = own + 24 * count, temporary + 28 * count, 2 * sorts
-    seconds = sample.seconds + sorts * sample.count / speeds.sort
-    if table.reverse_type is None:
-        return [Step(table.type, count, sample.width, own, temporary, seconds)]
-    forward = Step(table.type, sample.count, sample.width, own // 2, temporary, seconds)
-    return [forward, replace(forward, type=table.reverse_type, temporary=0, seconds=0)]
+    def node_step(self, table: NodeTable) -> Step:
+        order = 24 if self._reorders else 0
+        if table.rows is None:
+            count = self._nodes[table.type] = as_int(table.num_nodes, "num_nodes", 0)
+            return Step(table.type, count, 0, ID_BYTES * count if order else 0, 0, order * count, 0)
+        count = self._nodes[table.type] = table.rows.count()
+        width, text, seconds = self._build(replace(table, duplicates="first", split=None))
+        own = count * width + _split_bytes(table, count)
+        own += _id_bytes(count, text) if table.id is not None or order else 0
+        ids = _map_bytes(count, text) if table.id is not None else 0
+        return Step(table.type, count, width, own, count * width if order else 0, ids + order * count, seconds)
 
+    def edge_steps(self, table: EdgeTable) -> list[Step]:
+        count, both = table.rows.count(), 1 + (table.undirected or table.reverse is not None)
+        width, text, seconds = self._build(replace(table, split=None))
+        src, dst, new = self._most_nodes(table, count)
+        index = 4 if max(src, dst, 2 * count) <= INT32_MAX else 8
+        own = 8 * (src + dst if both > 1 else dst) + _split_bytes(table, count)
+        own += both * count * (index + (8 if self._sorts else index) + width)
+        may_drop = self._drops or not table.self_loops or bool(self._nodes.keys() & set(table.type[::2]))
+        of_row = 1 + 2 * (8 if new else index) + width + may_drop * (8 + width)  # in the order of rows
+        of_edge = 28 + width if width else 16  # in partitions, its row or itself
+        if table.duplicates != "keep":
+            of_row += 48 + width + 8 * dst / max(count, 1)
+        of_row += 16 * self._reorders
+        of_edge += 36 * self._sorts
+        if self._out_edges:
+            own += 8 * (src + dst) + both * count * (index + 8)
+            of_edge += 8
+        self.sorted_edges += own
+        temporary = int(count * of_row) + (1 + table.undirected) * count * of_edge
+        ids = _map_bytes(new, text) + 24 * new * self._reorders
+        forward = Step(table.type, both * count, width, own + _id_bytes(new, text), temporary, ids, seconds)
+        if table.reverse_type is None:
+            return [forward]
+        half = replace(forward, rows=count, bytes=forward.bytes - own // 2)
+        return [half, Step(table.reverse_type, count, width, own // 2, 0, 0, 0)]
 
-class _Sample:
-    """What the first rows of a table cost, and what its rows take.
+    def _most_nodes(self, table: EdgeTable, count: int) -> tuple[int, int, int]:
+        """At most how many nodes there are at the source and at the destination, and how many that only edges name."""
+        keys: dict[str, list[tuple[Column, ...]]] = {table.type[0]: [], table.type[2]: []}
+        for node_type, end in ((table.type[0], table.source), (table.type[2], table.destination)):
+            if end is not None and (self._adds or node_type not in self._nodes):
+                keys[node_type].append(as_columns(end))
+        new = {node_type: _most_values(table.rows, of, count) for node_type, of in keys.items()}
+        src, dst = (self._nodes.get(of, 0) + new[of] for of in table.type[::2])
+        return src, dst, sum(new.values())
 
-    count: of all rows. width: bytes of a row in the store. key_bytes: of the texts that are ids, of a row. seconds: of
-    all rows.
-    """
-
-    def __init__(
-        self, table: NodeTable | EdgeTable, what: str, ends: Sequence[tuple[Column, ...]], dtype, scratch: Scratch
-    ):
-        began = time.perf_counter()
-        rows = TypedRows(table, what, value_columns(table), [column for end in ends for column in end])
-        self.count = rows.count()
-        values = list(make_values(table, what, rows, scratch, dtype).values())
-        passes = time.perf_counter() - began  # over text files, and over what is normalized: a build makes them, too
-        self.width = sum(of.dtype.itemsize * int(np.prod(of.shape, dtype=np.int64)) for of in values)
-        self.key_bytes, per_row = 0.0, 0.0
-        columns = list(dict.fromkeys([c for end in ends for c in end] + [c for of in values for c in of.columns]))
-        if columns and self.count:
-            self._measure(rows, columns, [end for end in ends if end], values, scratch)
-            per_row = self._spent / self._seen
-        self.seconds = passes + self.count * per_row
-        trim()  # so that a build after this has all of its bound
-
-    def _measure(
-        self, rows: TypedRows, columns: list[Column], ends, values: Sequence[Values], scratch: Scratch
-    ) -> None:
-        place = {column: number for number, column in enumerate(columns)}
-        ids = [NodeIds(kind_of([rows.type_of(column) for column in end], "an id"), scratch) for end in ends]
-        began, text_bytes = time.perf_counter(), 0
-        for first, arrays in chunks(rows, columns):
-            for of, end in zip(ids, ends, strict=True):
-                keys = as_keys(of.kind, [arrays[place[column]] for column in end])
-                of.add(keys.values)
-                text_bytes += len(keys.values[0]) if of.is_text else 0
-            for table in values:
-                table.rows(first, [arrays[place[column]] for column in table.columns])
-            self._seen, self._spent = first + len(arrays[0]), time.perf_counter() - began
-            if self._spent > SAMPLE_SECONDS:
-                break
-        self.key_bytes = text_bytes / self._seen
-
-
-class _Speeds:
-    """sort: edges a second; write: bytes a second to the disk."""
-
-    def __init__(self, folder: str):
-        count = 1 << 20
-        ends = np.arange(count) * 2654435761 % count
-        began = time.perf_counter()
-        _core.build_csc(ends, ends[::-1].copy(), count, count)
-        self.sort = count / (time.perf_counter() - began) / 2  # a graph of real size fits no cache
-        block = np.zeros(min(16 << 20, shutil.disk_usage(folder).free // 4 + 1), np.uint8)
-        with Scratch(folder).errors(), tempfile.TemporaryFile(dir=folder) as file:
+    def _build(self, table: NodeTable | EdgeTable) -> tuple[int, float, float]:
+        """(bytes of a row of its tables together, bytes of an id's text, seconds for all of its rows)."""
+        rows, seconds = table.rows, table.rows.seconds
+        for least in (0, SAMPLE_SECONDS):  # the first build loads libraries
+            first = FirstRows(rows, least)
+            sample: Any = (replace(table, rows=first),)
+            alone = Description(nodes=sample) if isinstance(table, NodeTable) else Description(edges=sample)
             began = time.perf_counter()
-            file.write(block.data)
-            file.flush()
-            os.fsync(file.fileno())
-            self.write = len(block) / (time.perf_counter() - began)
+            building = Building(alone, self._folder, memory=self._memory, **self._options)
+            width, text, store = building.try_out(self._out_edges)
+            spent = time.perf_counter() - began + store / self._write_speed
+            del building
+            trim()  # so that a build after this has all of its bound
+        return width, text, seconds + spent * rows.count() / max(first.count(), 1)
+
+
+def _most_values(rows: TypedRows, keys: list[tuple[Column, ...]], count: int) -> int:
+    """At most how many different keys are in `count` rows of these columns."""
+    found = [of for key in keys if len(key) == 1 and (of := rows.bounds(key[0])) is not None]
+    most = len(keys) * count
+    if not found or len(found) < len(keys):
+        return most
+    return min(most, max(high for _, high in found) - min(low for low, _ in found) + 1)
+
+
+def _split_bytes(table: NodeTable | EdgeTable, count: int) -> int:
+    """Of ids, each in one split."""
+    return 0 if table.split is None else 8 * count
+
+
+def _map_bytes(count: int, text: float) -> int:
+    return int(count * (MAP_BYTES + GROWTH * text))
+
+
+def _id_bytes(count: int, text: float) -> int:
+    return int(count * (ID_BYTES + text))
+
+
+def _write_speed(folder: str) -> float:
+    """Bytes a second to the disk, with their checksums."""
+    block = np.zeros(min(16 << 20, shutil.disk_usage(folder).free // 4 + 1), np.uint8)
+    with Scratch(folder).errors(), tempfile.TemporaryFile(dir=folder) as file:
+        began = time.perf_counter()
+        file.write(block.data)
+        hashlib.sha256(block.data).digest()
+        file.flush()
+        os.fsync(file.fileno())
+        return len(block) / (time.perf_counter() - began)

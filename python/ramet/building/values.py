@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
@@ -18,6 +19,7 @@ from ramet.inputs.tables import Column
 
 TIME_UNITS = ("s", "ms", "us", "ns")
 NO_LABEL = -1
+FROM_THE_BEGINNING = -(2**63)  # in place of a time
 
 
 def null_rows(arrays: Sequence[Any], count: int) -> np.ndarray:
@@ -40,6 +42,10 @@ class Values:
     def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], place, null=None):
         self.what, self.columns, self.dtype, self.shape = what, tuple(columns), np.dtype(dtype), shape
         self.place, self._null = place, null
+
+    @property
+    def row_bytes(self) -> int:
+        return self.dtype.itemsize * math.prod(self.shape)
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         """Of a pass over all rows before they are asked for."""
@@ -190,10 +196,10 @@ class Normalized(Values):
 class Times(Values):
     """Timestamps as int64, in one unit and in UTC; whole numbers as they are."""
 
-    def __init__(self, what: str, column: Column, rows):
+    def __init__(self, what: str, column: Column, rows, null=None):
         import pyarrow as pa
 
-        super().__init__(what, (column,), np.int64, (), rows.place)
+        super().__init__(what, (column,), np.int64, (), rows.place, null)
         arrow_type, self.unit = rows.type_of(column), None
         self._have_zones = {kind.tz is not None for kind in rows.types_of(column) if pa.types.is_timestamp(kind)}
         if pa.types.is_timestamp(arrow_type):
@@ -204,10 +210,23 @@ class Times(Values):
             self.unit = "us"  # of texts
 
     def numbers(self, first: int, column: Column, array) -> np.ndarray:
+        import pyarrow.compute as pc
+
+        if not array.null_count:
+            return self._known(first, column, array)
+        if self._null is None:
+            self._refuse_null(first, column, array)
+        is_null = array.is_null().to_numpy(zero_copy_only=False)
+        times = np.full(len(array), self._null)
+        begin = int(np.argmin(is_null))
+        if not is_null[begin]:
+            known = self._known(first + begin, column, pc.fill_null_forward(array[begin:]))
+            times[begin:] = np.where(is_null[begin:], self._null, known)
+        return times
+
+    def _known(self, first: int, column: Column, array) -> np.ndarray:
         import pyarrow as pa
 
-        if array.null_count:
-            self._refuse_null(first, column, array)
         if self.unit is None:
             return self._whole(first, column, array.to_numpy(zero_copy_only=False))
         if not (pa.types.is_timestamp(array.type) or pa.types.is_date(array.type)):
@@ -215,11 +234,12 @@ class Times(Values):
         return array.cast(pa.timestamp(self.unit, getattr(array.type, "tz", None))).cast(pa.int64()).to_numpy()
 
     def _whole(self, first: int, column: Column, numbers: np.ndarray) -> np.ndarray:
-        if numbers.dtype.kind == "f":
-            wrong = np.flatnonzero((numbers != np.floor(numbers)) | ~(np.abs(numbers) < 2.0**63))
+        if numbers.dtype.kind == "f":  # from 2^53 on several whole numbers are one
+            wrong = np.flatnonzero((numbers != np.floor(numbers)) | ~(np.abs(numbers) < 2.0**53))
             if len(wrong):
                 value = numbers[wrong[0]]
-                raise ValueError(f"{self.place(first + int(wrong[0]))}: column {column!r} is {value}, no whole number")
+                place = self.place(first + int(wrong[0]))
+                raise ValueError(f"{place}: column {column!r} is {value}, no whole number that is exact")
         return self._as_dtype(numbers, first)
 
     def _parsed(self, first: int, column: Column, texts):

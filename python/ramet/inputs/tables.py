@@ -29,7 +29,7 @@ class NodeTable:
           category; the store keeps the list.
       label: the column of the table "label". Integers stay, null is -1 (so are integers that nulls made floating, as in
           pandas); text becomes the number of its category.
-      time: the column of the int64 table "time".
+      time: the column of the int64 table "time". A null is the least int64: such a row is known from the beginning.
       split: a column of names ("valid" is "val"); or {"train": share, ...} or {"train": ids, ...}; or (time column,
           t_val, t_test): "val" begins at t_val and "test" at t_test, which are integers, or datetimes or their texts.
       seed: of a split by shares.

@@ -30,7 +30,7 @@ def build_tables(
     building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
     if bound is not None:
         os.makedirs(beside, exist_ok=True)
-        expected = make_plan(description, beside, bound, dtype, out_edges)
+        expected = make_plan(building.open(), beside, bound, out_edges=out_edges, dtype=dtype, **options)
         log.info("%s: the plan\n%s", path, expected)
         require_fit(expected, beside)
     notes = building.save(path, scale=scale, out_edges=out_edges, progress=progress)
@@ -67,8 +67,9 @@ def plan(
         beside = os.path.dirname(beside)
     bound = as_memory(memory)
     check_scale(scale)
-    Building(description, beside, memory=bound, missing=missing, dtype=dtype, order=order, sort_by=sort_by)  # checks
-    return make_plan(description, beside, bound, dtype, as_flag(out_edges, "out_edges"))
+    options: dict = {"missing": missing, "dtype": dtype, "order": order, "sort_by": sort_by}
+    opened = Building(description, beside, memory=bound, **options).open()
+    return make_plan(opened, beside, bound, out_edges=as_flag(out_edges, "out_edges"), **options)
 
 
 def described(source, nodes, edges, undirected) -> Description | None:

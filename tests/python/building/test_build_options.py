@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -169,6 +170,33 @@ def test_values_and_what_is_kept_of_them(tmp_path):
         build(tmp_path, [of_type("a", [1], label="y", more={"y": pa.array([2**64 - 1], pa.uint64())})])
     with pytest.raises(ValueError, match=r"row 1: column 'n' is null"):
         build(tmp_path, [of_type("a", [1, 2], features={"n": "n"}, more={"n": [1, None]})])
+
+
+def test_decimals_dates_and_times_that_are_null(tmp_path, caplog):
+    caplog.set_level("INFO", "ramet")
+    more = {
+        "d": [Decimal("1.50"), None, Decimal("-2.25")],
+        "n": pa.array([5, None, 10**15], pa.decimal128(38, 0)),
+        "t": [date(1970, 1, 2), None, date(1969, 12, 31)],
+    }
+    nodes = of_type("a", pa.array([7, 8, 9], pa.decimal128(20, 0)), features={"d": "d"}, label="n", time="t", more=more)
+    graph = build(tmp_path, [nodes])
+    np.testing.assert_array_equal(graph.table("d", "a").numpy(), [1.5, np.nan, -2.25])
+    assert graph.table("label", "a").numpy().tolist() == [5, -1, 10**15]
+    assert graph.table("time", "a").numpy().tolist() == [86400, -(2**63), -86400]
+    assert graph.ids("a").of([2]).tolist() == [9] and "1 nodes of type 'a' have a null in table 'time'" in caplog.text
+    for column, wrong, message in (
+        ("n", pa.array([1, 2**63], pa.decimal128(38, 0)), f"row 1, column 'n': .*{2**63}"),
+        ("time", [Decimal("1.00"), Decimal("9007199254740993.00")], "row 1: column 'time' is .* no whole number"),
+        ("time", [None, 0.5], "row 1: column 'time' is 0.5"),
+    ):
+        table = ramet.NodeTable("a", pa.table({column: wrong}), **{"label" if column == "n" else "time": column})
+        with pytest.raises(ValueError, match=message):
+            build(tmp_path, [table])
+    pq.write_table(pa.table({"t": pa.array([1, 2], pa.date32())}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"t": pa.array([1500, None], pa.timestamp("ms"))}), tmp_path / "1.parquet")
+    graph = build(tmp_path, [ramet.NodeTable("a", str(tmp_path / "*.parquet"), time="t")])
+    assert graph.table("time", "a").numpy().tolist() == [86_400_000, 172_800_000, 1500, -(2**63)]
 
 
 def test_times_with_and_without_a_zone(tmp_path, caplog):

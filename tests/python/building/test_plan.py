@@ -7,7 +7,10 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 from test_build_tables import BUYS, shop, tables
 
 import ramet
@@ -46,6 +49,22 @@ def test_a_plan_bounds_what_a_build_takes(tmp_path):
         ramet.plan(tmp_path / "store", **tables(paths), order="no order")
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv", "arrays"])
+def test_nodes_that_only_edges_name_are_at_most_the_range_of_their_ids(tmp_path, form):
+    count, ends = 50_000, np.random.default_rng(0).integers(10**15, 10**15 + 100, (2, 50_000))
+    rows = dict(zip("sd", ends, strict=True))
+    if form != "arrays":
+        write = {"parquet": pq.write_table, "csv": csv.write_csv}[form]
+        write(pa.table(rows), tmp_path / f"ends.{form}")
+        rows = tmp_path / f"ends.{form}"
+    edges = ramet.EdgeTable(("n", "to", "n"), rows, source="s", destination="d")
+    plan = ramet.plan(tmp_path / "store", edges=edges, memory="128M")
+    assert 20 * count < plan.disk < (1 << 20) + 48 * count  # and 100 nodes
+    assert plan.edges[0].seconds > 0
+    ramet.build(tmp_path / "store", edges=edges, memory="128M")
+    assert sum(path.stat().st_size for path in (tmp_path / "store").rglob("*")) <= plan.disk
+
+
 def test_what_cannot_fit_is_refused(tmp_path, monkeypatch):
     *_, paths = shop(tmp_path, "parquet")
     monkeypatch.setattr("shutil.disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
@@ -65,9 +84,6 @@ def test_an_estimate_of_a_planned_store(tmp_path):
 
 @pytest.mark.slow
 def test_a_build_keeps_its_bound(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     ends = np.random.default_rng(0).integers(10**8, 10**8 + (1 << 19), (2, 3_000_000), np.int32)
     texts = {name: pa.array(of).cast(pa.string()) for name, of in zip("sd", ends, strict=True)}
     pq.write_table(pa.table(texts), tmp_path / "ends.parquet")

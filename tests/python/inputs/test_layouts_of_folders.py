@@ -312,6 +312,9 @@ def test_tables_with_keys(tmp_path):
     assert edge.type == ("orders", "user", "users") and edge.reverse_type == ("users", "rev_user", "orders")
     assert (edge.source, edge.time, edge.rows) == (None, "at", orders.rows)
     assert read(edge, "user") == [(6,), (None,), (5,)]
+    graph = ramet.build(tmp_path / "store", tmp_path)
+    assert graph.table("time", "orders").numpy().tolist() == [1, 2, -(2**63)]
+    assert graph.table("time", ("orders", "user", "users")).numpy().tolist() == [-(2**63), 1]
 
     for keys, message in (
         ({"foreign": {"seller": "users"}}, r"orders.parquet: its metadata names the column 'seller'"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ramet._support.arguments import INT64_MAX, shortened
 
@@ -28,6 +29,12 @@ class ArraysPart:
 
     def kind(self, place: int) -> pa.DataType:
         return self._columns[place].type
+
+    def bounds(self, place: int) -> tuple[int, int] | None:
+        if not pa.types.is_integer(self.kind(place)):
+            return None
+        found = pc.min_max(self._columns[place]).as_py()
+        return None if found["min"] is None else (found["min"], found["max"])
 
     def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
         columns = [self._columns[place] for place in places]

@@ -29,6 +29,19 @@ class ParquetPart:
     def kind(self, place: int) -> pa.DataType:
         return self._schema.field(place).type
 
+    def bounds(self, place: int) -> tuple[int, int] | None:
+        """By what the writer noted of its row groups."""
+        if not types.is_integer(self.kind(place)):
+            return None
+        with self._file.open() as source:
+            metadata = pq.read_metadata(source)
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+        noted = [group.column(paths.index(self.names[place])).statistics for group in groups]
+        if not noted or not all(of is not None and of.has_min_max for of in noted):
+            return None
+        return min(of.min for of in noted), max(of.max for of in noted)
+
     def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
         names = [self.names[place] for place in places]
         texts = [self.names[place] for place in places if _is_text(self.kind(place))]

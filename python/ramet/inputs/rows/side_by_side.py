@@ -47,6 +47,10 @@ class SideBySide:
         table, own = self._owner(column)
         return table.types_of(own)
 
+    def bounds(self, column: Column) -> tuple[int, int] | None:
+        table, own = self._owner(column)
+        return table.bounds(own)
+
     def place(self, row: int) -> str:
         return self._tables[0].place(row)
 

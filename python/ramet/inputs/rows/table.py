@@ -110,6 +110,16 @@ class Rows:
                 return f"{part.name}, row {row - start}"
         raise IndexError(f"{self.what}: row {row} of {self.num_rows}")
 
+    def bounds(self, column: Column) -> tuple[int, int] | None:
+        """The least and the largest value of a column of integers, or values beyond them. None: nothing says it."""
+        found = []
+        for part in self._parts:
+            of_part = getattr(part, "bounds", lambda _: None)(self._place(part, column))
+            if of_part is None:
+                return None
+            found.append(of_part)
+        return min(low for low, _ in found), max(high for _, high in found)
+
     def is_text(self, column: Column) -> bool:
         """Whether the column comes from text files, which do not say what their values are."""
         return any(isinstance(part, TextPart) for part in self._parts)

@@ -10,8 +10,8 @@ VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}  # 
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type in which a column comes out: text with 64-bit offsets, values instead of dictionaries. Lists stay:
-    only their rows tell a width."""
+    """The type in which a column comes out: text with 64-bit offsets, values instead of dictionaries, and
+    of decimals: int64 where all are whole, else float64. Lists stay: only their rows tell a width."""
     if types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -20,6 +20,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return VIEWS[str(kind)]
     if types.is_string(kind):
         return pa.large_string()
+    if types.is_decimal(kind):
+        return pa.float64() if kind.scale > 0 else pa.int64()
     if types.is_binary(kind) or types.is_fixed_size_binary(kind):
         return pa.large_binary()
     if types.is_fixed_size_list(kind):
@@ -43,11 +45,17 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         return None if value is None or one.list_size != other.list_size else pa.list_(value, one.list_size)
     if _is_number(one) and _is_number(other):
         return _common_number(one, other)
+    one, other = _as_timestamp(one), _as_timestamp(other)
     if types.is_timestamp(one) and types.is_timestamp(other):
         units = ("s", "ms", "us", "ns")
         unit = max(one.unit, other.unit, key=units.index)
         return pa.timestamp(unit, one.tz if one.tz == other.tz else "UTC")
     return None
+
+
+def _as_timestamp(kind: pa.DataType) -> pa.DataType:
+    """Of a day, its beginning."""
+    return pa.timestamp("s" if types.is_date32(kind) else "ms") if types.is_date(kind) else kind
 
 
 def _common_number(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
