@@ -70,7 +70,7 @@ QUICK = (
     "build_tables",
 )
 ON_GPU = tuple(gpu_check.BENCHMARKS)
-LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes
+LONG = ("topology", "equality", "inference")  # graphs of 4 to 13 GB, made in minutes; bits, not time, for minutes
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 

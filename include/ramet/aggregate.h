@@ -36,6 +36,15 @@ void aggregate(const BlockEdges& edges,
                const Array& out,
                const AggregateOptions& options);
 
+// The same, with x read once, from the first row that is needed to the last, and ahead of need: for
+// a mapping that memory does not hold. A destination's edges are taken by piece of x, then in
+// order: these are the bits of aggregate() where the sources of each destination ascend. x is
+// float32 or float64. Takes 8 bytes an edge, and a copy of the weights, from the process's pool.
+void aggregate_in_one_pass(const BlockEdges& edges,
+                           const Array& x,
+                           const Array& out,
+                           const AggregateOptions& options);
+
 // out[s] = the sum of grad[d] over the edges (s, d), times the weight, and for kMean times 1 /
 // (edges of d): the gradient of aggregate()'s x for kSum and kMean, from the gradient of its
 // result. `out` has num_src rows.

@@ -32,4 +32,7 @@ struct PageUse {
 // microseconds per MB that is in memory; never fails.
 void read_ahead(const void* data, int64_t bytes);
 
+// Bytes that this process could get without swapping: the machine's, or its control group's.
+[[nodiscard]] int64_t memory_left();
+
 }  // namespace ramet

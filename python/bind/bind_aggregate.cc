@@ -87,21 +87,25 @@ void bind_block_edges(nb::module_& m) {
 
 void bind_aggregate(nb::module_& m) {
   bind_block_edges(m);
-  m.def(
-      "aggregate",
-      [](const BlockEdges& edges, const AnyArray& x, const Buffer& out, const std::string& reduce,
-         const std::optional<AnyArray>& weights, int threads) {
-        const Array rows = borrow(x), result = borrow_out(out);
-        const Array factors = weights ? borrow(*weights) : Array{};
-        const AggregateOptions options{.reduce = reduce_named(reduce),
-                                       .weights = weights ? &factors : nullptr,
-                                       .threads = threads};
-        const GilRelease release;
-        aggregate(edges, rows, result, options);
-      },
-      nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
-      nb::arg("threads") = 1);
+  for (const auto& [name, function] :
+       {std::pair{"aggregate", &aggregate}, {"aggregate_in_one_pass", &aggregate_in_one_pass}}) {
+    m.def(
+        name,
+        [function = function](const BlockEdges& edges, const AnyArray& x, const Buffer& out,
+                              const std::string& reduce, const std::optional<AnyArray>& weights,
+                              int threads) {
+          const Array rows = borrow(x), result = borrow_out(out);
+          const Array factors = weights ? borrow(*weights) : Array{};
+          const AggregateOptions options{.reduce = reduce_named(reduce),
+                                         .weights = weights ? &factors : nullptr,
+                                         .threads = threads};
+          const GilRelease release;
+          function(edges, rows, result, options);
+        },
+        nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("out").noconvert(),
+        nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
+        nb::arg("threads") = 1);
+  }
   // Straight from a table, of the rows `ids`.
   m.def(
       "aggregate_rows",

@@ -230,6 +230,15 @@ void bind_graph(nb::module_& m) {
 
   m.def("collapse_pages", &collapse_pages, nb::arg("address"), nb::arg("bytes"),
         nb::call_guard<GilRelease>());
+  m.def("memory_left", &memory_left);
+  m.def(
+      "read_ahead",
+      [](const AnyArray& array) {
+        const Array rows = borrow(array);
+        const GilRelease release;
+        read_ahead(rows.data, rows.bytes());
+      },
+      nb::arg("array").noconvert());
   m.def(
       "sorted_rows",
       [](const AnyArray& indptr, const AnyArray& keys, int threads) {

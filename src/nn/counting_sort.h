@@ -1,6 +1,7 @@
 // CountingSort: where each of a sequence of keys goes when they are sorted and equal ones stay in
 // order. The keys are cut into parts, one per thread: each counts its keys, and a part's places of
-// a key follow those of the parts before it. So the places do not depend on threads.
+// a key follow those of the parts before it. So the places do not depend on threads. `KeyOf` makes
+// keys of other values.
 //
 // Memory: counters from the process's pool; the keys are the caller's. Threads: the caller's own
 // and parallel_for's. Failure: kNoSpace.
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,13 +18,15 @@
 
 namespace ramet {
 
-template <typename Key>
+template <typename Key, typename KeyOf = std::identity>
 class CountingSort {
  public:
   // Keys in [0, num_keys), fewer than 2^31. Writes to `offsets`, num_keys + 1 values, where the
   // places of each key begin, and where the last one's end.
-  CountingSort(std::span<const Key> keys, int64_t num_keys, int64_t* offsets, int threads)
+  CountingSort(
+      std::span<const Key> keys, int64_t num_keys, int64_t* offsets, int threads, KeyOf key_of = {})
       : keys_(keys),
+        key_of_(key_of),
         num_keys_(num_keys),
         threads_(threads > 0 ? threads : hardware_threads()),
         num_parts_(std::clamp<int64_t>(size() / kLeastOfPart, 1, threads_)),
@@ -46,9 +50,12 @@ class CountingSort {
 
    private:
     friend class CountingSort;
-    [[nodiscard]] size_t key(int64_t i) const { return static_cast<size_t>(keys_[size_t(i)]); }
+    [[nodiscard]] size_t key(int64_t i) const {
+      return static_cast<size_t>(key_of_(keys_[size_t(i)]));
+    }
 
     std::span<const Key> keys_;
+    KeyOf key_of_;
     int64_t begin_, end_;
     int32_t* next_;
   };
@@ -68,6 +75,7 @@ class CountingSort {
   [[nodiscard]] Part part(int64_t p) const {
     Part part;
     part.keys_ = keys_;
+    part.key_of_ = key_of_;
     part.begin_ = size() * p / num_parts_;
     part.end_ = size() * (p + 1) / num_parts_;
     part.next_ = static_cast<int32_t*>(counters_.data) + p * num_keys_;
@@ -116,6 +124,7 @@ class CountingSort {
   }
 
   std::span<const Key> keys_;
+  KeyOf key_of_;
   int64_t num_keys_;
   int threads_;
   int64_t num_parts_;

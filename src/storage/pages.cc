@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/system/space.h"
 #include "huge_pages.h"
 #include "smaps.h"
 
@@ -36,6 +37,10 @@ void read_ahead(const void* data, int64_t bytes) {
   for (int64_t at = address / page * page; at < end; at += kPiece)
     ::madvise(reinterpret_cast<void*>(at), static_cast<size_t>(std::min(kPiece, end - at)),
               MADV_WILLNEED);
+}
+
+int64_t memory_left() {
+  return available_memory().bytes;
 }
 
 PageUse page_use(const Store& store) {

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -84,6 +85,24 @@ Rows back_by_definition(const Edges& edges,
 
 }  // namespace
 
+TEST_CASE("one pass over pieces of rows gives the bits of sums in the order of sources") {
+  Edges edges(9, 40, [](int64_t d) { return d % 5; });
+  for (size_t d = 0; d < 9; ++d)
+    std::sort(edges.indices.begin() + edges.indptr[d], edges.indices.begin() + edges.indptr[d + 1]);
+  const BlockEdges block = edges.block();
+  const int64_t width = 100'000;  // 40 rows in three pieces
+  const Rows x(DType::kFloat32, {40, width}, 1);
+  for (const Reduce reduce : {Reduce::kMean, Reduce::kMin}) {
+    const Rows expected(DType::kFloat32, {9, width}), out(DType::kFloat32, {9, width}, 2);
+    aggregate(block, x.array, expected.array, {.reduce = reduce, .threads = 1});
+    aggregate_in_one_pass(block, x.array, out.array, {.reduce = reduce, .threads = 2});
+    CHECK(out.bytes == expected.bytes);
+  }
+  const Rows halves(DType::kFloat16, {40, 1}), out(DType::kFloat16, {9, 1});
+  CHECK_THROWS_WITH_AS(aggregate_in_one_pass(block, halves.array, out.array, {}),
+                       doctest::Contains("expected float32 or float64"), Error);
+}
+
 TEST_CASE("aggregates and gradients are what arithmetic, edge by edge, gives") {
   for_each_case([](const Edges& edges, DType dtype, int64_t width, int64_t heads) {
     const BlockEdges block = edges.block();
@@ -105,6 +124,13 @@ TEST_CASE("aggregates and gradients are what arithmetic, edge by edge, gives") {
              .weights = weighted == nullptr ? nullptr : &weighted->array,
              .threads = threads});
         CHECK(out.bytes == expected.bytes);
+        if (is_back || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) continue;
+        const Rows again(dtype, expected.array.shape, 3);
+        aggregate_in_one_pass(block, x.array, again.array,
+                              {.reduce = reduce,
+                               .weights = weighted == nullptr ? nullptr : &weighted->array,
+                               .threads = threads});
+        CHECK(again.bytes == expected.bytes);
       }
     };
     for (const Reduce reduce : {Reduce::kSum, Reduce::kMean, Reduce::kMax, Reduce::kMin}) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 
 import numpy as np
 
@@ -18,6 +19,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1  # of seeds
 
 ROW_ORDERS = ("auto", "as_given", "sorted")  # in which a device reads the rows of a gather
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 EdgeTypeName = tuple[str, str, str]
 
 
@@ -38,6 +40,20 @@ def as_int(value, what: str, least: int = INT64_MIN, most: int = INT64_MAX) -> i
     if number > most:
         raise ValueError(f"{what} is {number}, expected at most {most}")
     return number
+
+
+def as_memory(value, least: int) -> int | None:
+    """Bytes, of an integer or of a text such as "1G"; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
+        if match is None:
+            raise ValueError(
+                f"memory is {shortened(value)}, expected a number of bytes such as 2000000000, 512M or 1.5G"
+            )
+        value = int(float(match[1]) * _UNITS[match[2].upper()])
+    return as_int(value, "memory", least)
 
 
 def as_real(value, what: str, below: float = math.inf) -> float:

@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from ramet import _core
+
 # Of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 GROW_BYTES = 64 << 20
@@ -82,12 +84,8 @@ class FaultWatch:
 
 
 def available_memory() -> int:
-    """Bytes that the machine could provide without swapping; 0 if unknown."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
+    """Bytes that the machine, or the control group of this process, could provide without swapping."""
+    return _core.memory_left()
 
 
 def anonymous_memory() -> int:

@@ -64,6 +64,8 @@ def head_sums(edges, x, weights):
 
     x: [num_src or more, width]. weights: [num_edges, heads]. Unlike in `aggregate`, each head takes the whole row.
     """
+    if edges.delayed is not None and edges.delayed.delays(x):
+        return edges.delayed.head_sums(edges, x, weights)
     return _HeadSums.apply(x, weights, edges)
 
 

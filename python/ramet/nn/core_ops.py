@@ -20,6 +20,8 @@ _threads = torch.get_num_threads
 
 
 def aggregate(edges, x, reduce: str, weights=None):
+    if edges.delayed is not None and edges.delayed.delays(x):
+        return edges.delayed.aggregate(edges, x, reduce, weights)
     out = new_rows(edges.num_dst, x)
     _core.aggregate(edges.core, to_dlpack(x), to_dlpack(out), reduce, _optional(weights), _threads())
     return out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
@@ -14,6 +15,9 @@ from ramet._support.tensors import to_tensor
 from ramet._support.training import for_training
 from ramet.nn import edge_checks
 from ramet.nn.tracing import is_traced
+
+if TYPE_CHECKING:
+    from ramet.nn.delayed_sums import DelayedSums
 
 
 class Transposed(NamedTuple):
@@ -28,17 +32,31 @@ class Transposed(NamedTuple):
 class SharedSources:
     """What follows of the rows of sources that several blocks have in common, computed once.
 
-    num_dst: the number of destinations of all these blocks.
+    num_dst: the number of destinations of all these blocks. new: memory for rows of a shape and dtype.
     """
 
-    def __init__(self, num_dst: int):
+    _NUM_ROWS = 1 << 16  # at once
+
+    def __init__(self, num_dst: int, new: Callable[..., torch.Tensor]):
         self.num_dst = num_dst
+        self._new = new
         self._values: dict = {}
 
-    def once(self, key, compute):
+    def once(self, key, x, compute):
         if key not in self._values:
-            self._values[key] = compute()
+            self._values[key] = self._by_pieces(x, compute)
         return self._values[key]
+
+    def _by_pieces(self, x, compute):
+        """compute(x), with little memory but that for the result. Torch's bits depend on how many rows a call gets."""
+        out, begin = None, 0
+        for rows in x.split(self._NUM_ROWS):
+            _core.read_ahead(to_dlpack(rows))
+            part = compute(rows)
+            out = self._new((len(x), *part.shape[1:]), part.dtype) if out is None else out
+            out[begin : begin + len(rows)] = part
+            begin += len(rows)
+        return out
 
 
 class BlockEdges:
@@ -60,6 +78,7 @@ class BlockEdges:
     """
 
     shared: SharedSources | None = None  # of sources that are not this block's alone
+    delayed: DelayedSums | None = None  # of sources whose rows memory does not hold
 
     def __init__(
         self, indptr, indices, num_src: int, edge_weight=None, *, edge_order=None, derived: dict | None = None
@@ -117,9 +136,9 @@ class BlockEdges:
         self.derived["whole"] = whole
         return self
 
-    def of_sources(self, key, compute):
-        """compute(), which follows of the sources' rows. key: the module that asks, and what for."""
-        return compute() if self.shared is None else self.shared.once(key, compute)
+    def of_sources(self, key, x, compute):
+        """compute(x), a row for each row of x, the sources'. key: the module that asks, and what for."""
+        return compute(x) if self.shared is None else self.shared.once(key, x, compute)
 
     def part_of(self, num_rows: int) -> int:
         """Of so many sources, the block's part of those that are computed once."""

@@ -10,10 +10,14 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from torch.utils.dlpack import to_dlpack
 
+from ramet import _core
 from ramet.graph import Graph
 from ramet.loading.block import Block
 from ramet.loading.sampling import sample
+from ramet.nn.core_ops import new
+from ramet.nn.delayed_sums import DelayedSums
 from ramet.nn.edges import BlockEdges, SharedSources
 from ramet.nn.lazy_rows import mapped, name_of
 
@@ -24,13 +28,13 @@ class UnsampledBlock(Block):
     """Nodes of a graph, of one node type and one edge type, with all their in-edges. It is sampled when somebody asks
     for more than `num_dst`.
 
-    ids: int64 [num_dst], in any order. shared: of all blocks of the layer.
+    ids: int64 [num_dst], in any order. shared: of all blocks of the layer. delayed: of this one.
     """
 
-    def __init__(self, graph: Graph, ids: np.ndarray, threads: int, shared: SharedSources):
+    def __init__(self, graph: Graph, ids: np.ndarray, threads: int, shared: SharedSources, delayed: DelayedSums):
         super().__init__(None, 0)
         del self.batch
-        self._graph, self.ids, self._threads, self._shared = graph, ids, threads, shared
+        self._graph, self.ids, self._threads, self._shared, self.delayed = graph, ids, threads, shared, delayed
 
     @cached_property
     def batch(self):  # type: ignore[override]
@@ -53,7 +57,7 @@ class UnsampledBlock(Block):
         else:
             sources = indices[np.repeat(begins - offsets[:-1], np.diff(offsets)) + np.arange(offsets[-1])]
         edges = BlockEdges(torch.from_numpy(offsets), torch.from_numpy(sources), self._graph.num_nodes())
-        edges.shared = self._shared
+        edges.shared, edges.delayed = self._shared, self.delayed
         return edges
 
 
@@ -70,13 +74,17 @@ class RowsInPlace(torch.Tensor):
     def of(of_all: torch.Tensor, block: UnsampledBlock, gather: Callable[[torch.Tensor], torch.Tensor]) -> RowsInPlace:
         rows = of_all.new_empty((0, *of_all.shape[1:]), device="meta").as_subclass(RowsInPlace)
         rows.of_all, rows.block, rows.gather, rows.gathered = of_all, block, gather, None
+        if block.delayed.delays(of_all) and (np.diff(block.ids) == 1).all():  # and of the block after it
+            _core.read_ahead(to_dlpack(of_all[block.ids[0] : block.ids[-1] + len(block.ids)]))
         with torch.inference_mode(False):  # so that torch counts what the layer writes to this copy
-            rows.own = of_all.index_select(0, torch.from_numpy(block.ids))
+            own = new(of_all, len(block.ids), *of_all.shape[1:])  # malloc's would lie between what blocks keep
+            rows.own = torch.index_select(of_all, 0, torch.from_numpy(block.ids), out=own)
+        rows.version = rows.own._version  # noqa: SLF001 (torch's)
         return rows
 
     def is_of(self, block) -> bool:
         """Whether sums over edges of this block may read `of_all`: nobody has written to the block's rows."""
-        return self.block is block and self.gathered is None and self.own._version == 0  # noqa: SLF001 (torch's)
+        return self.block is block and self.gathered is None and self.own._version == self.version  # noqa: SLF001 (torch's)
 
     def plain(self) -> torch.Tensor:
         if self.gathered is None:

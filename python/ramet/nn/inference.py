@@ -10,7 +10,7 @@ GATConv, and layers that make rows narrower, multiply all rows once, which takes
 
 Memory: the outputs of two layers (the one being read and the one being written), and one batch: its destinations and
 its edges, and of sampled blocks the rows of all in-neighbors. A hub brings all its in-edges, so `batch_size` bounds
-destinations, not edges.
+destinations, not edges. Sums over rows that memory does not hold are computed in passes (delayed_sums.py).
 
 Needs torch; `import ramet` does not load this module.
 """
@@ -30,12 +30,14 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from ramet._support.arguments import as_int
+from ramet._support.arguments import as_int, as_memory
+from ramet._support.memory import available_memory
 from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
 from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import MAX_THREADS, as_input_nodes, require_whole
 from ramet.loading.sampling import sample
+from ramet.nn.delayed_sums import DelayedSums, in_passes
 from ramet.nn.edges import SharedSources
 from ramet.nn.in_place import RowsInPlace, UnsampledBlock
 from ramet.tables.table import Table
@@ -43,6 +45,8 @@ from ramet.tables.table import Table
 __all__ = ["layerwise"]
 
 Layer: TypeAlias = Any  # f(x, block) -> rows of the block's destinations
+
+_ROWS_AT_ONCE = 1 << 16
 
 
 def layerwise(
@@ -57,6 +61,7 @@ def layerwise(
     threads: int = 2,
     progress: bool = False,
     folder: str | os.PathLike | None = None,
+    memory: int | str | None = None,
 ):
     """The output of the last layer for every node, as a CPU tensor [num_nodes, width].
 
@@ -73,6 +78,10 @@ def layerwise(
     device: where layers run, and their blocks lie.
     folder: a folder on a disk, for graphs of which memory does not hold two layers' rows. The rows of layers, and the
         result, then lie there in files without names, mapped. The disk gets their space back when they are dropped.
+    memory: bytes, an integer or a text such as "4G"; default: what is available. Where rows take more than half of it,
+        a layer that reads them in place gets its sums by passes over the rows, from the first to the last. Half is for
+        the sums of a pass. They are in the order of sources, which is that of edges where rows of the store are sorted.
+        `table` is converted in `folder` first, if its dtype is another.
 
     On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
     that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
@@ -85,7 +94,9 @@ def layerwise(
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:
         raise KeyError(f"layerwise: the graph has no node table {table!r}")
-    pass_ = _Pass(graph, batch_size, dtype or _dtype(model), torch.device(device), threads, folder)
+    pass_ = _Pass(
+        graph, batch_size, dtype or _dtype(model), torch.device(device), threads, folder, as_memory(memory, 1)
+    )
     with _evaluating([model, *layers]), torch.no_grad():
         targets = pass_.targets(nodes, len(layers))
         for i, (layer, nodes_of) in enumerate(zip(layers, targets, strict=True)):
@@ -105,8 +116,9 @@ def layerwise(
 class _Pass:
     """How the layers are run."""
 
-    def __init__(self, graph, batch_size, dtype, device, threads, folder):
+    def __init__(self, graph, batch_size, dtype, device, threads, folder, memory):
         self.graph, self.folder = graph, folder
+        self.memory = (available_memory() if memory is None else memory) // 2  # for rows that are read, or for sums
         self.batch_size = as_int(batch_size, "batch_size", 1)
         self.threads = as_int(threads, "threads", 1, MAX_THREADS)
         self.dtype, self.device = dtype, device
@@ -143,7 +155,7 @@ class _Pass:
                 layer.check(result, num_dst, out)
                 if out is None:
                     out = self._new((count, *result.shape[1:]), result.dtype)
-                out[seeds if everything else slice(done, done + num_dst)] = result.cpu()
+                out[seeds if ids is not None and everything else slice(done, done + num_dst)] = result.cpu()
                 done += num_dst
                 progress.update(num_dst)
         return out
@@ -163,35 +175,53 @@ class _Pass:
         def gather(n_id):
             return self._inputs(rows, n_id, node_type)[node_type]
 
+        def in_place(block):
+            with eagerly():  # torch.compile cannot trace RowsInPlace
+                return layer.rows(RowsInPlace.of(of_all, block, gather), block)
+
         of_all = self._in_place(rows, node_type)
         if of_all is not None:
-            ids = np.arange(len(of_all)) if ids is None else np.array(ids, np.int64)
-            shared = SharedSources(len(ids))
-        while of_all is not None and len(ids):
-            block = UnsampledBlock(self.graph, ids[: self.batch_size], self.threads, shared)
-            with eagerly():  # torch.compile cannot trace RowsInPlace
-                result = layer.rows(RowsInPlace.of(of_all, block, gather), block)
-            yield torch.from_numpy(block.ids), block.num_dst, result
-            ids = ids[self.batch_size :]
-            if not len(ids):
-                return
-            if block.is_sampled:  # so will the others be, which a loader does ahead
-                of_all = None
+            ids = range(len(of_all)) if ids is None else ids
+            for block, result in in_passes(self._unsampled(ids), in_place, self.memory):
+                yield torch.from_numpy(block.ids), block.num_dst, result
+                ids = ids[block.num_dst :]
+                if not len(ids):
+                    return
+                if block.is_sampled:  # so will the others be, which a loader does ahead
+                    break
         for batch in self._batches(node_type, ids):
             x, block = self._inputs(rows, batch.n_id, node_type), batch.to(self.device).blocks[0]
             is_hetero = self.graph.is_hetero
             result = layer.rows_of(node_type, x, block) if is_hetero else layer.rows(x[node_type], block)
             yield batch.seeds, _of(block.num_dst, node_type), result
 
+    def _unsampled(self, ids):
+        shared = SharedSources(len(ids), self._new)
+        for begin in range(0, len(ids), self.batch_size):
+            chosen = np.array(ids[begin : begin + self.batch_size], np.int64)
+            yield UnsampledBlock(self.graph, chosen, self.threads, shared, DelayedSums(self.memory))
+
     def _in_place(self, rows, node_type):
         """The rows of all nodes, for layers that read them where they are; None where they are not a tensor."""
-        graph = self.graph
-        if graph.is_hetero or self.device.type != "cpu" or graph.indices().dtype != np.int32 or graph._core.read_by_row:
+        graph, table = self.graph, rows[node_type]
+        if graph.is_hetero or self.device.type != "cpu" or graph.indices().dtype != np.int32:
             return None
         if may_compile() and not HAS_EAGERLY:
             return None
-        table = rows[node_type]
-        return table.torch() if getattr(torch, dtype_name(table.dtype), None) == self.dtype else None
+        is_beyond = math.prod(table.shape) * self.dtype.itemsize > self.memory
+        if graph._core.read_by_row and not is_beyond:
+            return None
+        if getattr(torch, dtype_name(table.dtype), None) == self.dtype:
+            return table.torch()
+        return self._converted(table) if is_beyond and self.folder is not None else None
+
+    def _converted(self, table):
+        """The rows of a table as layers get them, in a file."""
+        rows = self._new(table.shape, self.dtype)
+        for begin in range(0, len(rows), _ROWS_AT_ONCE):
+            ids = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(rows)))
+            rows[begin : begin + len(ids)] = _gathered(table, ids, self.threads)
+        return rows
 
     def _batches(self, node_type, ids):
         count = self.graph.num_nodes(node_type) if ids is None else len(ids)

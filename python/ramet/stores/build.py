@@ -8,15 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import as_flag, as_path, as_real
+from ramet._support.arguments import as_flag, as_memory, as_path, as_real
 from ramet.arrays import INT32_MAX, as_count
+from ramet.building.plan import LEAST_MEMORY
 from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.inputs.tables import EdgeTable, NodeTable
 from ramet.storage.contents import write
 from ramet.stores import readers
-from ramet.stores.build_tables import as_memory, build_tables, described, refuse_options
+from ramet.stores.build_tables import build_tables, described, refuse_options
 from ramet.stores.convert import edge_list_contents
 from ramet.stores.generators import make, resolve
 from ramet.stores.readers.source import Source, dense_features
@@ -143,7 +144,7 @@ def generate(
     """
     model, options = resolve(model, preset, options)
     path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
-    bound, beside = as_memory(memory), os.path.dirname(os.path.abspath(path))
+    bound, beside = as_memory(memory, LEAST_MEMORY), os.path.dirname(os.path.abspath(path))
     _core.check_target(os.fsencode(path))
     if bound is not None:
         os.makedirs(beside, exist_ok=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ramet import _core
-from ramet._support.arguments import as_flag, as_int, as_path, shortened
+from ramet._support.arguments import as_flag, as_memory, as_path
 from ramet._support.log import log
 from ramet.building.contents import Building
 from ramet.building.plan import LEAST_MEMORY, Plan, make_plan, require_fit
@@ -17,14 +16,12 @@ from ramet.inputs import layouts, objects, toml
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 from ramet.stores import readers
 
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
 
 def build_tables(
     path: str, description: Description, *, memory, dtype, scale: str, out_edges: bool, progress: bool, **options
 ) -> list[str]:
     """Writes a store; options: those of Building. Returns what the user should know of it."""
-    bound, beside = as_memory(memory), os.path.dirname(os.path.abspath(path))
+    bound, beside = as_memory(memory, LEAST_MEMORY), os.path.dirname(os.path.abspath(path))
     out_edges = as_flag(out_edges, "out_edges")
     _core.check_target(os.fsencode(path))
     building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
@@ -65,7 +62,7 @@ def plan(
     beside = os.path.dirname(os.path.abspath(as_path(path)))
     while not os.path.isdir(beside):  # build() makes it
         beside = os.path.dirname(beside)
-    bound = as_memory(memory)
+    bound = as_memory(memory, LEAST_MEMORY)
     check_scale(scale)
     options: dict = {"missing": missing, "dtype": dtype, "order": order, "sort_by": sort_by}
     opened = Building(description, beside, memory=bound, **options).open()
@@ -101,20 +98,6 @@ def refuse_options(given: Mapping[str, object]) -> None:
             raise ValueError(
                 f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own split="
             )
-
-
-def as_memory(value) -> int | None:
-    """Bytes, of an integer or of a text such as "1G". ValueError for less than a build can do with."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
-        if match is None:
-            raise ValueError(
-                f"memory is {shortened(value)}, expected a number of bytes such as 2000000000, 512M or 1.5G"
-            )
-        value = int(float(match[1]) * UNITS[match[2].upper()])
-    return as_int(value, "memory", LEAST_MEMORY)
 
 
 def _all(tables: Sequence | None, kind: type, what: str) -> tuple:

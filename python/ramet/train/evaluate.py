@@ -7,6 +7,7 @@ computed from samples as training takes them.
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from contextlib import contextmanager
@@ -47,9 +48,9 @@ def outputs(graph, model, config, nodes, *, threads=1, progress=False) -> torch.
 
 
 def rows_exceed_memory(graph, config) -> bool:
-    """Whether memory cannot hold the rows of two layers."""
-    row_bytes = config.hidden * (8 if config.dtype == "float64" else 4)
-    return 2 * graph.num_nodes() * row_bytes > available_memory() > 0
+    """Whether half of memory cannot hold the rows of a layer, or the features."""
+    width = 2 * max(config.hidden, math.prod(graph.table("feat").shape[1:]))
+    return graph.num_nodes() * width * (8 if config.dtype == "float64" else 4) > available_memory()
 
 
 def _sampled(graph, model, config, nodes, threads, progress):

@@ -44,6 +44,9 @@ struct AggregateArgs {
   const void* row_weights = nullptr;
   Reduction reduction = Reduction::kSum;
   void* out = nullptr;  // a row for each destination; overlaps nothing of the above
+  // The row of `out` of each destination, which holds what came before: results go on from there.
+  // nullptr: its own, which is only written. For an adding_kernel(), but not for kMean.
+  const int32_t* targets = nullptr;
   // Whether `out` is written past the caches. Then its rows, and their heads, are whole lines of 64
   // bytes.
   bool streamed = false;
@@ -58,6 +61,9 @@ using AggregateKernel = bool (*)(const AggregateArgs& args, int64_t begin, int64
 [[nodiscard]] AggregateKernel aggregate_kernel(RowType type, int64_t head_width);
 
 [[nodiscard]] AggregateKernel aggregate_kernel(TableRowType type, int64_t head_width);
+
+// The best that reads and writes each element of `out` once, as `targets` needs.
+[[nodiscard]] AggregateKernel adding_kernel(RowType type, int64_t head_width);
 
 // A vector is `lanes` elements, and heads have as many at least.
 struct AggregateKernels {

@@ -130,6 +130,7 @@ class Aggregation {
   using Vector = typename L::Vector;
   // Of a pass: half of AVX2's registers. Single elements serve heads too narrow for others.
   static constexpr int kMaxVectors = L::kLanes == 1 ? 2 : 8;
+  static constexpr int64_t kTargetsAhead = 8;
 
  public:
   explicit Aggregation(const AggregateArgs& args)
@@ -142,8 +143,8 @@ class Aggregation {
   bool run(int64_t begin, int64_t end) const {
     bool is_good = true;
     for (int64_t d = begin; d < end && is_good; ++d) {
-      const Destination to{args_.indptr[d], args_.indptr[d + 1],
-                           static_cast<char*>(args_.out) + d * args_.width * L::kBytes};
+      if (args_.targets != nullptr) request_target(d + kTargetsAhead < end ? d + kTargetsAhead : d);
+      const Destination to{args_.indptr[d], args_.indptr[d + 1], out_row(d)};
       is_good = to.first >= 0 && to.first <= to.last && to.last <= args_.num_edges;
       for (int64_t head = 0; head < args_.heads && is_good; ++head)
         is_good = reduce(to, head);
@@ -158,6 +159,17 @@ class Aggregation {
     char* out;
   };
 
+  char* out_row(int64_t d) const {
+    const int64_t row = args_.targets == nullptr ? d : args_.targets[d];
+    return static_cast<char*>(args_.out) + row * args_.width * L::kBytes;
+  }
+
+  void request_target(int64_t d) const {
+    const char* const row = out_row(d);
+    for (int64_t at = 0; at < args_.width * L::kBytes; at += kLineBytes)
+      __builtin_prefetch(row + at, 1, 3);
+  }
+
   bool reduce(const Destination& to, int64_t head) const {
     int64_t column = head * head_width_;
     const int64_t end = column + head_width_;
@@ -168,7 +180,8 @@ class Aggregation {
   }
 
   // The columns from `column` on, which kVectors cover. The last pass ends with the head, and so
-  // may compute again what the one before has.
+  // may compute again what the one before has, unless results go on from `out`: vectors divide such
+  // a head.
   template <int kVectors>
   bool reduce_rest(const Destination& to, int64_t column, int64_t head) const {
     const int64_t begin = head * head_width_, end = begin + head_width_;
@@ -176,7 +189,7 @@ class Aggregation {
     if constexpr (kVectors > 1) {
       constexpr int kHalf = kVectors / 2;
       if (column + kHalf * L::kLanes >= end) return reduce_rest<kHalf>(to, column, head);
-      if (end - kVectors * L::kLanes < begin)
+      if (end - kVectors * L::kLanes < begin || args_.targets != nullptr)
         return pass<kHalf>(to, column, head) &&
                reduce_rest<kHalf>(to, column + kHalf * L::kLanes, head);
     }
@@ -190,7 +203,9 @@ class Aggregation {
     const bool is_empty = to.first == to.last;
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      result[v] = is_empty ? L::fill(0) : Terms::start();
+      result[v] = args_.targets != nullptr ? L::load(to.out + (column + v * L::kLanes) * L::kBytes)
+                  : is_empty               ? L::fill(0)
+                                           : Terms::start();
     for (int64_t e = to.first; e < to.last; ++e) {
       rows_.announce(args_.indices[later(e, 2 * ahead_)]);
       rows_.template request<kVectors * L::kLanes>(args_.indices[later(e, ahead_)], column);

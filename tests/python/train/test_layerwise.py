@@ -11,7 +11,7 @@ pytest.importorskip("torch_geometric")
 from torch_geometric.nn import SAGEConv  # noqa: E402
 
 import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
+from ramet import _core, nn  # noqa: E402
 from ramet.nn import BlockEdges, aggregate, layerwise  # noqa: E402
 from ramet.train import Config  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
@@ -95,6 +95,61 @@ def test_rows_in_place_have_the_bits_of_gathered_rows(store, nodes):
             else:
                 assert torch.equal(found, expected), name
     assert np.array_equal(feat, graph.table("feat").numpy())
+
+
+def two_sums(x, block):
+    first = aggregate(block, x, "sum").tanh_()
+    return first + aggregate(block, x, "min") + aggregate(block, x, "max")
+
+
+def sums_by_block(x, block):
+    return aggregate(block, x, "max" if block.ids[0] % 3 else "sum")
+
+
+@pytest.mark.parametrize("nodes", [None, [7, 3, 3, 1499, 8]])
+def test_rows_that_memory_does_not_hold_are_read_in_passes(store, tmp_path, nodes):
+    """By the bits of rows in memory. Each pass reads the rows for a few blocks."""
+    graph, passes, blocks_at_once = ramet.open(store), [], {}
+    in_one_pass = _core.aggregate_in_one_pass
+
+    def counting(edges, *arguments):
+        passes.append(edges.num_dst)
+        in_one_pass(edges, *arguments)
+
+    for name, layer in {**IN_PLACE, **ROUNDED, "two sums": two_sums, "by block": sums_by_block}.items():
+        run = partial(layerwise, graph, [layer] * 2, nodes=nodes, batch_size=100)
+        passes.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_core, "aggregate_in_one_pass", counting)
+            found = run(folder=tmp_path, memory="45K")
+        assert torch.equal(found, run()), name
+        assert len(passes) >= 2, name
+        blocks_at_once[name] = max(passes) // 100
+    assert nodes or blocks_at_once["sage"] == 2
+
+
+def test_sums_in_passes_are_in_the_order_of_sources(tmp_path):
+    """Also where rows of the store are in another."""
+    rng = np.random.default_rng(0)
+    source, destination = rng.integers(0, 300, (2, 6000))
+    feat = rng.normal(size=(300, 5)).astype(np.float32)
+    graph = ramet.from_edge_index(np.stack([source, destination]), nodes={"feat": feat})
+    order = np.lexsort([source, destination])
+    ascending = ramet.from_edge_index(np.stack([source, destination])[:, order], nodes={"feat": feat})
+    mean, gat = lambda x, block: aggregate(block, x, "mean"), nn.GATConv(5, 3, heads=2, add_self_loops=False)
+    assert torch.equal(layerwise(graph, [mean], memory=1000), layerwise(ascending, [mean]))
+    assert torch.allclose(layerwise(graph, [gat], memory=1000), layerwise(graph, [gat]), atol=1e-5)
+
+
+def test_encoded_rows_that_memory_does_not_hold(tmp_path):
+    rng = np.random.default_rng(0)
+    feat = rng.normal(size=(300, 8)).astype(np.float16)
+    edges = np.sort(rng.integers(0, 300, (2, 900)))
+    graph = ramet.from_edge_index(edges, nodes={"feat": feat})
+    layers = [lambda x, block: aggregate(block, x)] * 2
+    assert torch.equal(layerwise(graph, layers, folder=tmp_path, memory=1000), layerwise(graph, layers))
+    with pytest.raises(ValueError, match="memory is 0, expected at least 1"):
+        layerwise(graph, layers, memory=0)
 
 
 def test_rows_on_a_disk_are_the_same_and_leave_nothing(store, tmp_path):

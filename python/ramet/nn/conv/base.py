@@ -136,7 +136,7 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
     if has_root:
         root.ready(x_dst.shape[-1])
     if reduce in ("sum", "mean") and linear_first(edges, x_src, lin.out_channels):
-        mapped = edges.of_sources((lin, "rows"), lambda: F.linear(x_src, lin.weight))
+        mapped = edges.of_sources((lin, "rows"), x_src, lambda rows: F.linear(rows, lin.weight))
         out = aggregate(edges, mapped, reduce, edge_weight)
         if has_root:
             return F.linear(x_dst, root.weight, lin.bias).add_(out)

@@ -133,7 +133,7 @@ class GATConv(AttentionConv):
         return both[:, : self.heads], both[: edges.num_dst, self.heads :]
 
     def _source_scores(self, edges, x_src, weight):
-        return edges.of_sources((self, "scores"), lambda: _scores(x_src, weight, self.att_src))
+        return edges.of_sources((self, "scores"), x_src, lambda rows: _scores(rows, weight, self.att_src))
 
     def _edge_scores(self, edge_attr, dtype):
         weight = self.lin_edge.ready(edge_attr.shape[-1]).weight
@@ -142,7 +142,7 @@ class GATConv(AttentionConv):
     def _sum(self, edges, x_src, weight, alpha):
         """[num_dst, width_out]: of W x_src, times alpha."""
         if not _sums_first(edges, x_src, weight, self.heads):
-            mapped = edges.of_sources((self, "rows"), lambda: F.linear(x_src, weight))
+            mapped = edges.of_sources((self, "rows"), x_src, lambda rows: F.linear(rows, weight))
             return self._mean_of_heads(aggregate(edges, mapped, "sum", alpha))
         sums = attention.head_sums(edges, x_src, alpha)
         if self.concat:

@@ -73,7 +73,7 @@ class GCNConv(Conv):
             self.lin.ready(x_src.shape[-1])
             if not linear_first(edges, x_src, self.out_channels):
                 return F.linear(_sum(edges, x_src, x_dst, weight, loops), self.lin.weight, self.bias)
-            x_src = edges.of_sources((self, "rows"), lambda rows=x_src: F.linear(rows, self.lin.weight))
+            x_src = edges.of_sources((self, "rows"), x_src, lambda rows: F.linear(rows, self.lin.weight))
         else:
             x_src = self.lin(rows_of(x_src))
         out = _sum(edges, x_src, x_src[: edges.num_dst], weight, loops)
