@@ -30,6 +30,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from ramet import _core
 from ramet._support.arguments import as_int, as_memory
 from ramet._support.memory import available_memory
 from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
@@ -220,6 +221,7 @@ class _Pass:
         rows = self._new(table.shape, self.dtype)
         for begin in range(0, len(rows), _ROWS_AT_ONCE):
             ids = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(rows)))
+            _core.read_ahead(table.numpy()[begin : begin + len(ids)])
             rows[begin : begin + len(ids)] = _gathered(table, ids, self.threads)
         return rows
 
