@@ -90,7 +90,7 @@ def main(chosen, report: Report) -> None:
     sizes = (10_000, 128, 2_000) if chosen.small else (1_000_000, 128, 200_000)
     with contextlib.ExitStack() as stack:
         peers = start_peers(stack, chosen, sizes)
-        repetitions = 2 if chosen.small else 5
+        repetitions = 1 if chosen.small else 5
         lines = [line for method in OURS for line in measure(method, sizes, peers, repetitions, report)]
     heads = [text for name in BESIDE for text in (f"{name}, ms", "over ours")]
     report.table(["optimizer", "threads", "Ramet, ms", "its step, ms", *heads, "state, MiB"], lines)

@@ -113,15 +113,16 @@ class Figure:
 
 
 def interleave(variants: dict[str, Callable[[], float]], repetitions: int, kept=None) -> dict[str, Figure]:
-    """Calls every variant once per repetition, after a round of all that does not count. kept(name, figure): is called
-    with what there is so far."""
+    """Calls every variant once per repetition, after a round of all that does not count, unless there is only one, as
+    in small mode. kept(name, figure): is called with what there is so far."""
     figures = {name: Figure() for name in variants}
     gc.freeze()  # what is there by now need not be looked at again: collecting is quick
-    for repetition in range(repetitions + 1):
+    to_warm = int(repetitions > 1)
+    for repetition in range(to_warm + repetitions):
         for name, measure in variants.items():
             gc.collect()
             value = measure()
-            if repetition:
+            if repetition >= to_warm:
                 figures[name].values.append(value)
                 if kept:
                     kept(name, figures[name])

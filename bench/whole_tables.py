@@ -9,6 +9,7 @@ embedding and its Adam are made, over weights and state once.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
 import tempfile
@@ -38,7 +39,9 @@ def on_ranks(count: int, body, *arguments):
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/result.pt"
-        torch.multiprocessing.spawn(_rank, (count, port, out, body, arguments), nprocs=count)
+        multiprocessing.set_forkserver_preload(["torch._dynamo", _rank.__module__])  # which take each rank seconds
+        arguments = count, port, out, body, arguments
+        torch.multiprocessing.start_processes(_rank, arguments, nprocs=count, start_method="forkserver")
         return torch.load(out, weights_only=False)
 
 
@@ -112,7 +115,7 @@ def _pss_of(pids: list[int]) -> int:
 
 @benchmark("Tables that ranks share")
 def main(chosen, report: Report) -> None:
-    rows, count, repetitions = (4 << 20, 400_000, 5) if not chosen.small else (10_000, 1_000, 2)
+    rows, count, repetitions = (4 << 20, 400_000, 5) if not chosen.small else (10_000, 1_000, 1)
     sizes = (1_000_000, WIDTH, 200_000) if not chosen.small else (10_000, WIDTH, 2_000)
     times = {case: Figure(values) for case, values in on_ranks(READERS, gathers, rows, count, repetitions).items()}
     lines = []

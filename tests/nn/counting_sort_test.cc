@@ -1,5 +1,5 @@
-// Sorts of so many edges that several threads have a part each, against a sort of one by one: the same
-// places for any number of threads.
+// Sorts of so many edges that several threads have a part each, against a sort of one by one: the
+// same places for any number of threads.
 #include "nn/counting_sort.h"
 
 #include <doctest/doctest.h>
