@@ -37,12 +37,12 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-cuda test-slow test-oldest test-ray test-times docs fuzz asan cuda \
+.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-aarch64 test-cuda test-slow test-oldest test-ray test-times docs fuzz asan cuda \
   coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 setup: $(READY)  ## virtual environment with the pinned packages; missing system packages
 
@@ -53,7 +53,7 @@ demo: build  ## generate a graph, train on it with two processes, print a table
 
 test: lint test-cpp test-python  ## lint, C++ and Python: what a change should pass, in minutes
 
-test-all: docs test-includes test-tidy test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
+test-all: docs test-includes test-tidy test-asan test-tsan test-aarch64 test-cuda test-slow fuzz  ## the rest of what CI checks
 
 test-cpp: setup  ## C++ tests, optimized build
 	@cmake --preset release >/dev/null
@@ -67,6 +67,10 @@ test-tsan: setup  ## C++ tests of threads under the thread sanitizer
 	@cmake --preset tsan >/dev/null
 	@$(STEP) build-tsan cmake --build --preset tsan
 	@$(STEP) test-tsan $(FIXED_ADDRESSES) $(CTEST) tsan
+
+test-aarch64: setup  ## the library for aarch64 by a cross compiler, its kernels' tests under qemu, where Debian has both
+	@tools/bootstrap.sh aarch64
+	@$(STEP) test-aarch64 tools/aarch64.sh
 
 test-cuda: build  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc is, `make cuda`, too
 	@cmake --preset emulated -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_IN_VENV) >/dev/null

@@ -2,8 +2,9 @@
 # Makes the development environment: the few system packages that are missing, and a virtual
 # environment in .venv with the pinned Python packages. Does nothing when both are up to date.
 # Liburing is installed where that works, once; builds do without it.
-# `bootstrap.sh bench` also gets Google Benchmark, `bootstrap.sh clang` clang, where they can: only
-# the micro benchmarks need the one, fuzzing the other.
+# `bootstrap.sh bench` also gets Google Benchmark, `bootstrap.sh clang` clang, `bootstrap.sh aarch64`
+# a cross compiler and qemu, where they can: only micro benchmarks, fuzzing, or `make test-aarch64`
+# needs them.
 # PYTHON=/path/to/python3 chooses the interpreter of a new environment, CXX the compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -101,6 +102,11 @@ ensure_clang() { # no error, and nothing where CLANGXX names one: tools/asan.sh 
     install_packages clang libclang-rt-dev || install_packages clang libclang-rt-14-dev || true
 }
 
+ensure_aarch64() { # no error: tools/aarch64.sh says what is missing
+  command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null ||
+    install_packages g++-aarch64-linux-gnu qemu-user || true
+}
+
 # Changes when the pins, this script or the checkout's place do (scripts in .venv hold its full path).
 wanted_state() {
   { pwd && cat constraints.txt requirements-dev.txt tools/bootstrap.sh; } | sha256sum | cut -d' ' -f1
@@ -131,4 +137,6 @@ if [[ ${1:-} == bench ]]; then
   ensure_benchmark
 elif [[ ${1:-} == clang ]]; then
   ensure_clang
+elif [[ ${1:-} == aarch64 ]]; then
+  ensure_aarch64
 fi

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 APART = ROOT / "build" / "apart"
 PARSE = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 AVX512 = [f"-mavx512{subset}" for subset in ("f", "bw", "dq", "vl")]
+VECTORS = {"x86_64": "_avx", "aarch64": "_neon"}  # in the names of headers
 
 
 def files_in(*folders: str, endings: tuple[str, ...]) -> list[Path]:
@@ -44,10 +45,10 @@ def headers_alone() -> list[list[str]]:
     proven = {first_include(source) for source in files_in("src", "python/bind", "tests", endings=(".cc", ".cu"))}
     commands = []
     for header in files_in("include", "src", endings=(".h", ".cuh")):
-        is_vector = "_avx" in header.stem
-        if header in proven or (is_vector and platform.machine() != "x86_64"):
+        of = next((machine for machine, name in VECTORS.items() if name in header.stem), None)
+        if header in proven or of not in (None, platform.machine()):
             continue
-        options = AVX512 if is_vector else ["-isystem", "tests/emulator"] if "cuda" in header.parts else []
+        options = AVX512 if of == "x86_64" else ["-isystem", "tests/emulator"] if "cuda" in header.parts else []
         compiler = os.environ.get("CXX", "c++")
         commands.append(
             [compiler, *PARSE, *options, "-Iinclude", "-Isrc", "-x", "c++", "-include", str(header), "/dev/null"]

@@ -7,7 +7,7 @@ namespace ramet {
 
 const BitRankKernels& bit_rank_kernels() {
   static constexpr BitRankKernels kPortable{find_rows<int32_t>, find_rows<int64_t>};
-  return isa() == Isa::kPortable ? kPortable : *bit_rank_avx2();
+  return isa() < Isa::kAvx2 ? kPortable : *bit_rank_avx2();
 }
 
 }  // namespace ramet

@@ -2,16 +2,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "base/dependent_lanes.h"
 #include "base/draw_keys.h"
 #include "base/lanes_scalar.h"
-#include "dependent_words.h"
-#include "ramet/isa.h"
 #include "ramet/random.h"
+#include "support/each_isa.h"
+#include "support/unabsorb.h"
 
 using namespace ramet;
 
@@ -166,29 +169,24 @@ TEST_CASE("both maps are monotone, but for roundings") {
 }
 
 TEST_CASE("every lanes type makes the same words") {
-  std::vector<DependentWords> kernels;
-  if (isa() >= Isa::kAvx2) kernels.push_back(dependent_words_avx2());
-  if (isa() >= Isa::kAvx512) kernels.push_back(dependent_words_avx512());
-  struct alignas(64) Line {
-    uint64_t of[8];
-  };
-  constexpr size_t kLines = 1 << 16;
-  const std::vector<uint64_t> all = words(8 * kLines);
-  std::vector<Line> now(kLines), next(kLines), out(kLines);
-  for (size_t i = 0; i < 8 * kLines; ++i) {
-    now[i / 8].of[i % 8] = all[i];
-    next[i / 8].of[i % 8] = all[mix64(i) % all.size()];
-  }
+  constexpr size_t kCount = 8;  // the first has chosen words, the others those of the same keys
+  std::array<int64_t, kCount + kLaborPadding> values;
+  std::iota(values.begin(), values.end(), 0);
+  alignas(64) std::array<uint64_t, kCount + kLaborPadding> out;
+  const std::vector<uint64_t> all = words(1 << 16);
+  const std::vector<LaborKernel> kernels = of_each_isa(&IsaKernels::labor);
   for (const Mixture& mixture : {mixture_of(1, 2), mixture_of(1, 8), mixture_of(63, 64)}) {
-    for (const DependentWords kernel : kernels) {
-      kernel(now[0].of, next[0].of, 8 * kLines, mixture, out[0].of);
-      int wrong = 0;
-      for (size_t i = 0; i < 8 * kLines; ++i) {
-        wrong += out[i / 8].of[i % 8] !=
-                 dependent_word(now[i / 8].of[i % 8], next[i / 8].of[i % 8], mixture);
+    int wrong = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const uint64_t next = all[mix64(i) % all.size()];
+      const DrawKeys keys{unabsorb(all[i], 0), unabsorb(next, 0), mixture};
+      for (const LaborKernel& kernel : kernels) {
+        kernel.words(keys, values.data(), kCount, out.data());
+        for (size_t v = 0; v < kCount; ++v)
+          wrong += out[v] != draw_word(keys, v);
       }
-      CHECK(wrong == 0);
     }
+    CHECK(wrong == 0);
   }
 }
 

@@ -161,7 +161,7 @@ def test_info_as_json(store, capsys):
     assert info["bytes"] == sum(on_disk.values())
     assert info["pages"].keys() == {"mapped", "resident", "huge", "by_row", "page_tables"}
     assert info["read_by_row"] == []
-    assert info["instructions"] in ("portable", "avx2", "avx512")
+    assert info["instructions"] in ("portable", "neon", "avx2", "avx512")
 
 
 def test_info_as_text(tmp_path, capsys):

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "support/ids.h"
 #include "support/slices.h"
 #include "support/store_fixture.h"
+#include "support/values.h"
 
 using namespace ramet;
 
@@ -40,7 +42,44 @@ void check_equal(const Minibatch& a, const Minibatch& b) {
   }
 }
 
+uint64_t absorb_batch(uint64_t key, const Minibatch& batch) {
+  const auto take = [&key](const Array& array) {
+    key = absorb(key, hash_name(test::bytes_of(array)));
+  };
+  for (const Array& ids : batch.n_id)
+    take(ids);
+  for (const Block& block : batch.blocks) {
+    for (const Relation& edges : block.relations)
+      for (const Array& array : {edges.indptr, edges.indices, edges.position, edge_weights(edges)})
+        take(array);
+  }
+  return key;
+}
+
 }  // namespace
+
+TEST_CASE("batches are the same bits with every processor and compiler") {
+  StoreContents contents =
+      test::one_type(test::csc_of(test::random_edges(2000, 2000, 60'000, 6), 2000, 2000), 2000);
+  std::vector<float> weights = test::drawn_values(60'000, 7);
+  for (float& weight : weights)
+    weight = std::max(weight, 0.0F);
+  contents.arrays.emplace_back("edge/node__to__node/weight", borrow(weights));
+  const auto graph = test::graph_of(contents);
+  std::vector<Method> methods(std::begin(kMethods), std::end(kMethods));
+  methods.insert(methods.end(),
+                 {Weighted{"weight"}, Weighted{"weight", true}, Labor{.table = "weight"}});
+  uint64_t bits = 0;
+  for (const Method& method : methods) {
+    for (const int64_t kappa : {1, 8}) {
+      const SampleOptions options{{{20, 5}}, method, 3, kappa};
+      const Minibatch batch =
+          NeighborSampler(graph, options).sample({0, test::drawn_ids(300, 2000)}, 1, 2);
+      bits = absorb_batch(bits, batch);
+    }
+  }
+  CHECK(bits == 2636804785962814258U);
+}
 
 // Against their twin batches are tested by tests/python/sampling.
 TEST_CASE("small batches are the same for any number of threads, and leave no trace in scratch") {

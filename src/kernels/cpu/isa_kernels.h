@@ -1,5 +1,5 @@
 // The kernels that exist once per instruction set, as a struct of function pointers that the file
-// named for the set fills: portable.cc, avx2.cc, avx512.cc. All give the same bits.
+// named for the set fills: portable.cc, avx2.cc, avx512.cc, neon.cc. All give the same bits.
 #pragma once
 
 #include "aggregate.h"
@@ -35,7 +35,8 @@ struct IsaKernels {
 }
 
 [[nodiscard]] const IsaKernels& portable_kernels();
-[[nodiscard]] const IsaKernels& avx2_kernels();    // where RAMET_VECTOR is defined
+[[nodiscard]] const IsaKernels& avx2_kernels();    // where RAMET_AVX is defined
 [[nodiscard]] const IsaKernels& avx512_kernels();  // as well
+[[nodiscard]] const IsaKernels& neon_kernels();    // where RAMET_NEON is defined
 
 }  // namespace ramet

@@ -1,0 +1,116 @@
+// Lanes of NEON, for kernels that are written over a lanes type (see lanes.h).
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstdint>
+
+namespace ramet {
+namespace {
+
+// byte[mask]: where the bytes of the 32-bit lanes in `mask` lie, ascending.
+struct PackedBytes {
+  alignas(16) uint8_t byte[16][16] = {};
+  constexpr PackedBytes() {
+    for (int mask = 0; mask < 16; ++mask) {
+      int size = 0;
+      for (int at = 0; at < 16; ++at) {
+        if ((mask >> at / 4 & 1) != 0) byte[mask][size++] = static_cast<uint8_t>(at);
+      }
+    }
+  }
+};
+constexpr PackedBytes kPackedBytes;
+
+struct Neon {
+  using U32 = uint64x2_t;  // one type for lanes of both widths, as other sets have it
+  using U64 = uint64x2_t;
+  using F64 = float64x2_t;   // as many as of U64
+  using Truth = uint64x2_t;  // all ones or all zeros in each lane
+  static constexpr int kCount = 4;
+
+  static U32 load(const void* p) { return vld1q_u64(static_cast<const uint64_t*>(p)); }
+  static void store(void* p, U32 v) { vst1q_u64(static_cast<uint64_t*>(p), v); }
+  static U32 fill32(uint32_t v) { return of32(vdupq_n_u32(v)); }
+  static U64 fill64(uint64_t v) { return vdupq_n_u64(v); }
+
+  static U32 add32(U32 a, U32 b) { return of32(vaddq_u32(as32(a), as32(b))); }
+  static U32 min32(U32 a, U32 b) { return of32(vminq_u32(as32(a), as32(b))); }
+  static U32 max32(U32 a, U32 b) { return of32(vmaxq_u32(as32(a), as32(b))); }
+  static U64 add64(U64 a, U64 b) { return vaddq_u64(a, b); }
+  static U64 mul32(U64 a, U64 b) { return vmull_u32(vmovn_u64(a), vmovn_u64(b)); }  // low halves
+  static U64 mul64(U64 a, uint64_t b) {  // from 32-bit products; the high one falls out
+    const uint32x4_t crossed = vrev64q_u32(vreinterpretq_u32_u64(fill64(b)));
+    const U64 cross = vpaddlq_u32(vmulq_u32(as32(a), crossed));
+    return vmlal_u32(shift_left<32>(cross), vmovn_u64(a), vdup_n_u32(static_cast<uint32_t>(b)));
+  }
+
+  template <int kBits>
+  static U64 shift_left(U64 a) {
+    return vshlq_n_u64(a, kBits);
+  }
+  template <int kBits>
+  static U64 shift_right(U64 a) {
+    return vshrq_n_u64(a, kBits);
+  }
+  static U64 bit_and(U64 a, U64 b) { return vandq_u64(a, b); }
+  static U32 bit_xor(U32 a, U32 b) { return veorq_u64(a, b); }
+  static U64 fill_with_sign(U64 a) {
+    return vreinterpretq_u64_s64(vshrq_n_s64(vreinterpretq_s64_u64(a), 63));
+  }
+  static U32 even_odd(U32 even, U32 odd) { return vbslq_u64(fill64(0xffffffff), even, odd); }
+
+  static F64 fill_f64(double v) { return vdupq_n_f64(v); }
+  static F64 add_f64(F64 a, F64 b) { return vaddq_f64(a, b); }
+  static F64 mul_f64(F64 a, F64 b) { return vmulq_f64(a, b); }
+  static F64 as_f64(U64 a) { return vreinterpretq_f64_u64(a); }
+  static U64 as_u64(F64 a) { return vreinterpretq_u64_f64(a); }
+  static F64 gather_f64(const double* table, U64 row) {
+    return vcombine_f64(vld1_f64(table + vgetq_lane_u64(row, 0)),
+                        vld1_f64(table + vgetq_lane_u64(row, 1)));
+  }
+
+  static Truth nowhere() { return fill64(0); }
+  static Truth is_equal(U32 a, U32 b) { return of32(vceqq_u32(as32(a), as32(b))); }
+  static Truth either(Truth a, Truth b) { return vorrq_u64(a, b); }
+  static U32 select(Truth where, U32 a, U32 b) { return vbslq_u64(where, a, b); }
+  static uint32_t bits(Truth truth) {
+    constexpr uint32_t kBits[] = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(as32(truth), vld1q_u32(kBits)));
+  }
+
+  // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
+  // reads the first `count` of them alone.
+  static U64 load_ids(const int32_t* ids) { return vmovl_u32(vreinterpret_u32_s32(vld1_s32(ids))); }
+  static U64 load_ids(const int64_t* ids) { return vreinterpretq_u64_s64(vld1q_s64(ids)); }
+  static U64 load_ids(const int32_t* ids, int count) {
+    return count > 1 ? load_ids(ids) : fill64(static_cast<uint32_t>(*ids));
+  }
+  static U64 load_ids(const int64_t* ids, int count) {
+    return count > 1 ? load_ids(ids) : fill64(static_cast<uint64_t>(*ids));
+  }
+
+  // A bit for each 64-bit lane.
+  static uint32_t at_most(U64 a, U64 b) {
+    const uint32x2_t truth = vmovn_u64(vcleq_u64(a, b));
+    return (vget_lane_u32(truth, 0) & 1) | (vget_lane_u32(truth, 1) & 2);
+  }
+  static U32 iota32() {
+    constexpr uint32_t kCounted[] = {0, 1, 2, 3};
+    return of32(vld1q_u32(kCounted));
+  }
+  // Writes the lanes of `v` that `mask` has side by side, and anything after them, kCount lanes in
+  // all; returns how many these are.
+  static int pack(uint32_t* out, uint32_t mask, U32 v) {
+    const uint8x16_t bytes = vld1q_u8(kPackedBytes.byte[mask & 0xf]);
+    vst1q_u32(out, vreinterpretq_u32_u8(vqtbl1q_u8(vreinterpretq_u8_u64(v), bytes)));
+    return __builtin_popcount(mask);
+  }
+
+ private:
+  static uint32x4_t as32(U32 v) { return vreinterpretq_u32_u64(v); }
+  static U32 of32(uint32x4_t v) { return vreinterpretq_u64_u32(v); }
+};
+
+}  // namespace
+}  // namespace ramet
