@@ -13,9 +13,10 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import torch
-from pyarrow import ipc
+from pyarrow import fs, ipc
 
 from ramet.inputs.rows import open_rows, side_by_side
+from ramet.inputs.rows.files import File
 
 BIG = 2**53 + 1  # which no float is
 TABLE = pa.table(
@@ -141,6 +142,8 @@ def test_odd_names_of_files(tmp_path):
     for name in ("a b%20.csv", "[1].csv", "ä=:->.csv", "*.csv"):
         (tmp_path / name).write_text("id\n1\n")
         assert read(open_rows(tmp_path / name, what="W"), "id")["id"] == ["1"]
+    with_options = File(fs.LocalFileSystem(), "b/x.csv.gz", "s3://b/x.csv.gz?region=eu", 0, 0)
+    assert (with_options.form, with_options.compression) == (".csv.gz", "gzip")
     (tmp_path / "empty.csv").touch()
     rows = open_rows([tmp_path / "empty.csv", tmp_path / "*.csv"], header=False, what="W")
     assert read(rows, 0)[0] == ["id", "1"]
