@@ -92,11 +92,12 @@ class Edges:
 
     def splits(self) -> dict[str, np.ndarray]:
         """The ids of the edges of each split that are left."""
-        if self.rows is None:
+        rows = self.rows
+        if rows is None:
             return self._splits
-        is_edge = np.zeros(self.num_rows, bool)
-        is_edge[self.rows] = True
-        return {name: ids[is_edge[ids]] for name, ids in self._splits.items()}
+        if not len(rows):
+            return {name: ids[:0] for name, ids in self._splits.items()}
+        return {name: ids[rows[np.searchsorted(rows[:-1], ids)] == ids] for name, ids in self._splits.items()}
 
     def about(self) -> dict[str, dict]:
         return {name: about for name, values in self.values.items() if (about := values.about())}

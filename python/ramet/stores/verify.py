@@ -9,6 +9,7 @@ from ramet import _core
 from ramet._support.arguments import as_path
 from ramet._support.progress import byte_progress
 from ramet.storage.checksums import find_damage, has_checksums, parts_in
+from ramet.stores.agreement import disagreements
 from ramet.tables.parts import read_text
 
 
@@ -45,7 +46,8 @@ def _text_faults(path: str) -> list[str]:
 
 def _content_faults(path: str, report: Callable[[int, int], None]) -> list[str]:
     try:
-        return _core.open(os.fsencode(path)).find_faults(progress=report)
+        store = _core.open(os.fsencode(path))
+        return store.find_faults(progress=report) or disagreements(store)
     except _core.CorruptStoreError as error:
         return [str(error)]
     except (FileNotFoundError, KeyError) as error:

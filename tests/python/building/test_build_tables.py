@@ -22,7 +22,8 @@ def shop(
     people["country"] = rng.choice(["de", "fr", "NA", "ünïted"], users)
     people["churn"] = rng.integers(0, 2, users)
     bought = pd.DataFrame({"who": rng.choice(names, orders), "sku": 7 * rng.integers(-3, 40, orders)})
-    bought["at"] = pd.Timestamp("2024-02-29") + pd.to_timedelta(rng.integers(0, 10**9, orders), unit="ms")
+    at = pd.Timestamp("2024-02-29") + pd.to_timedelta(rng.integers(0, 10**9, orders), unit="ms")
+    bought["at"] = at.as_unit("us")
     bought["amount"] = rng.random(orders)
     paths = {}
     for name, frame in (("users", people), ("orders", bought)):

@@ -132,7 +132,7 @@ def test_types_over_parts(tmp_path):
         (pa.timestamp("s"), pa.timestamp("us", "Europe/Berlin"), pa.timestamp("us", "UTC")),
         (pa.list_(pa.int8(), 2), pa.list_(pa.float64()), pa.list_(pa.float64(), 2)),
     ):
-        value = [0, 0] if pa.types.is_nested(one) else None if pa.types.is_null(one) else 0
+        value = [0, 0] if pa.types.is_fixed_size_list(one) else None if pa.types.is_null(one) else 0
         text = "x" if pa.types.is_string(other) else value
         rows = open_rows(parts(pa.array([value], one), pa.array([text], other)), what="W")
         assert rows.type_of("c") == common

@@ -298,7 +298,7 @@ def save_keyed(folder, name, columns, primary, foreign, time=None, **more):
 
 def test_tables_with_keys(tmp_path):
     db = tmp_path / "db"
-    stamps = pa.array([1, 2, None], pa.timestamp("s"))
+    stamps = pa.array([1, 2, None], pa.timestamp("ms"))
     save_keyed(db, "users", {"id": [5, 6], "age": [1.5, None], "name": ["a", "b"]}, "id", {})
     orders = {"user": [6, None, 5], "at": stamps, "amount": [1, 2, 3], "paid": [True, False, True]}
     save_keyed(db, "orders", orders, None, {"user": "users"}, "at")

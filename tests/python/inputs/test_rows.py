@@ -13,9 +13,10 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import torch
-from pyarrow import ipc
+from pyarrow import fs, ipc
 
 from ramet.inputs.rows import open_rows, side_by_side
+from ramet.inputs.rows.files import File
 
 BIG = 2**53 + 1  # which no float is
 TABLE = pa.table(
@@ -35,7 +36,7 @@ TYPES = {
     "name": pa.large_string(),
     "kind": pa.large_string(),
     "large": pa.uint64(),
-    "bytes": pa.large_binary(),
+    "bytes": pa.binary(16),
     "nulls": pa.null(),
     "matrix": pa.list_(pa.float32(), 2),
 }
@@ -141,6 +142,8 @@ def test_odd_names_of_files(tmp_path):
     for name in ("a b%20.csv", "[1].csv", "ä=:->.csv", "*.csv"):
         (tmp_path / name).write_text("id\n1\n")
         assert read(open_rows(tmp_path / name, what="W"), "id")["id"] == ["1"]
+    with_options = File(fs.LocalFileSystem(), "b/x.csv.gz", "s3://b/x.csv.gz?region=eu", 0, 0)
+    assert (with_options.form, with_options.compression) == (".csv.gz", "gzip")
     (tmp_path / "empty.csv").touch()
     rows = open_rows([tmp_path / "empty.csv", tmp_path / "*.csv"], header=False, what="W")
     assert read(rows, 0)[0] == ["id", "1"]
@@ -190,7 +193,8 @@ def test_pandas_frames():
 def test_dicts_of_arrays_are_not_copied():
     ids, matrix = np.arange(3), torch.arange(6.0).reshape(3, 2).requires_grad_()
     others = {"list": [BIG, None, 1], 0: pa.array(["a", "b", None]), "series": pd.Series([BIG, None, 1], dtype="Int64")}
-    views = pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["x", "y"]).cast(pa.string_view()))  # of polars
+    texts = pa.array(["x", "y"], pa.string_view() if hasattr(pa, "string_view") else pa.string())  # as of polars
+    views = pa.DictionaryArray.from_arrays([0, 1, 0], texts)
     rows = open_rows({"ids": ids, "matrix": matrix, "views": views, **others}, what="W")
     assert read(rows, "list", 0, "series") == {"list": [BIG, None, 1], 0: ["a", "b", None], "series": [BIG, None, 1]}
     assert read(rows, "views")["views"] == ["x", "y", "x"]

@@ -8,6 +8,7 @@ from small_graphs import CITES, REVERSE, WRITES, heterogeneous
 
 import ramet
 from ramet.commands.main import main
+from ramet.storage.checksums import write_checksums
 from ramet.stores.build import generate
 
 EDGE = ("node", "to", "node")
@@ -114,3 +115,16 @@ def test_lines_that_contradict_the_store(lines, message, tmp_path):
     (tmp_path / "store" / "ramet.txt").write_text(text + "\n".join(lines) + "\n")
     with pytest.raises(ramet.CorruptStoreError, match=message):
         ramet.open(tmp_path / "store")
+
+
+@pytest.mark.parametrize("place", ["out/user__buys__item", "edge/item__bought%20by__user"])
+def test_edges_that_a_store_has_twice_agree(tmp_path, place):
+    ramet.save(named(), tmp_path / "store", out_edges=True)
+    ramet.save(undirected(), tmp_path / "undirected", out_edges=True)
+    assert ramet.verify(tmp_path / "store") == ramet.verify(tmp_path / "undirected") == []
+    file = tmp_path / "store" / place / "indices.npy"
+    np.save(file, np.zeros_like(np.load(file)))
+    write_checksums(tmp_path / "store")
+    faults = ramet.verify(tmp_path / "store")
+    for node in range(2):
+        assert f"{tmp_path}/store/{place}: the edges of node {node} are not its edges in 'user buys item'" in faults

@@ -47,6 +47,8 @@ def as_column(value, what: str):
         return value
     if hasattr(value, "__arrow_c_stream__"):  # a column of a frame
         return pa.chunked_array(value)
+    if hasattr(getattr(value, "array", None), "__arrow_array__"):  # a column of an older pandas, in a type of its own
+        return pa.array(value.array)
     if isinstance(value, (list, tuple)):
         return from_objects(value, object_type(value, what), lambda row: f"{what}, row {row}")
     if hasattr(value, "detach"):  # a tensor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
@@ -25,10 +26,8 @@ def convert(column: pa.Array, kind: pa.DataType, where: Callable[[int], str]) ->
             column = convert(column, pa.large_string(), where)
     if column.type == kind:
         return column
-    if column.null_count == len(column):  # lists without a value crash pyarrow's cast
-        return pa.nulls(len(column), kind)
     try:
-        return column.cast(kind)
+        return _cast(column, kind)
     except REFUSALS:
         row = first_refused(column, kind)
         raise ValueError(f"{where(row)}: {shortened(column[row].as_py())} is no {_named(kind)}") from None
@@ -40,11 +39,22 @@ def first_refused(column: pa.Array, kind: pa.DataType) -> int:
     while rows > 1:
         half = rows // 2
         try:
-            column.slice(start, half).cast(kind)
+            _cast(column.slice(start, half), kind)
             start, rows = start + half, rows - half
         except REFUSALS:
             rows = half
     return start
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Lists with nulls crash pyarrow's own cast to lists of a fixed size: they are cast without nulls."""
+    if not (types.is_fixed_size_list(kind) and column.null_count):
+        return column.cast(kind)
+    if column.null_count == len(column):
+        return pa.nulls(len(column), kind)
+    is_valid = column.is_valid().to_numpy(zero_copy_only=False)
+    places = pa.array(np.cumsum(is_valid) - 1, mask=~is_valid)
+    return column.drop_null().cast(kind).take(places)
 
 
 def _named(kind: pa.DataType) -> str:

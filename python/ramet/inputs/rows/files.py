@@ -31,12 +31,12 @@ class File:
     @property
     def form(self) -> str:
         """The suffix that says what is in it, in lower case: ".csv", ".csv.gz"."""
-        stem, suffix = os.path.splitext(self.name.lower())
+        stem, suffix = os.path.splitext(self.path.lower())
         return os.path.splitext(stem)[1] + suffix if suffix in PACKED else suffix
 
     @property
     def compression(self) -> str | None:
-        return PACKED.get(os.path.splitext(self.name.lower())[1])
+        return PACKED.get(os.path.splitext(self.path.lower())[1])
 
     def open(self):
         """The file for reading at any place. ValueError where it is not what it was."""

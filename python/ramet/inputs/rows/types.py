@@ -22,7 +22,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.large_string()
     if types.is_decimal(kind):
         return pa.float64() if kind.scale > 0 else pa.int64()
-    if types.is_binary(kind) or types.is_fixed_size_binary(kind):
+    if types.is_binary(kind):
         return pa.large_binary()
     if types.is_fixed_size_list(kind):
         return pa.list_(plain_type(kind.value_type), kind.list_size)
