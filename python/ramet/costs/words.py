@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ramet._support import html
@@ -66,7 +66,7 @@ def _costs(of: Estimate) -> list[tuple[str, str, str]]:
     ]
 
 
-def _shares(of: Estimate) -> dict[str, float]:
+def _shares(of: Estimate) -> Mapping[str, float]:
     """Of the memory that is available, by use; where it does not fit, of what is needed."""
     return of.memory_by_use | {"free": max(0, of.available - of.memory)}
 
