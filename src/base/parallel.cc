@@ -133,7 +133,8 @@ int read_thread_limit() {
 int hardware_threads() {
   static const int limit = read_thread_limit();
   cpu_set_t set;
-  const int threads = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : machine_threads();
+  const int threads =
+      sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : machine_threads();
   return std::clamp(threads, 1, limit);
 }
 

@@ -30,10 +30,11 @@ namespace {
 // What the next digest is of, where it is not of nodes.
 constexpr uint64_t kOfTimes = 1, kOfNextType = 2, kOfLinks = 3;
 
-// A rank that is pinned to its share has no more; the cores of one that is not are also other ranks'.
+// A rank that is pinned to its share has no more; the cores of one that is not are also other
+// ranks'.
 int share_of_cores(int world) {
-  return std::clamp(
-      std::min(hardware_threads(), machine_threads() / world), 1, kMaxAutomaticThreads);
+  return std::clamp(std::min(hardware_threads(), machine_threads() / world), 1,
+                    kMaxAutomaticThreads);
 }
 
 std::shared_ptr<const BatchPlan> plan_of(const LoaderOptions& options, int64_t num_items) {
