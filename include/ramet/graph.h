@@ -68,6 +68,7 @@ struct EdgeType {
   // of edges that the writer was given. The id of each is below it, and a reverse that was added
   // has the id of its edge plus it. 0: none of these.
   int64_t num_input_edges = 0;
+  bool read_by_row = false;  // memory could not hold `indices` when the store was opened
   [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
   [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
 };

@@ -155,6 +155,7 @@ EdgeType read_edge_type(const Store& store,
   edges.dst = position_of_type(node_types, edges.name.dst, edges.indptr_place);
   edges.indices = take(files, "indices", edges.indices_place);
   require_ids(edges.indices, place("indices"));
+  edges.read_by_row = store.read_by_row().count(folder + "/indices") > 0;
   edges.indptr = take(files, "indptr", edges.indptr_place);
   check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_rows, place("indptr"));
   // A position in a part is not that in the whole graph, so that ids are needed.

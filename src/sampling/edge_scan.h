@@ -172,6 +172,7 @@ class EdgeScan {
     std::vector<Row> rows;
     for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
                  [&](int64_t, const Row& row) { rows.push_back(row); });
+    read_ahead_rows(task_.edges, rows, task_.fanout);
     with_ids(task_.edges.indices, [&](auto stored) {
       for (int64_t i = begin; i < end; ++i) {
         const auto at = static_cast<size_t>(i - begin);

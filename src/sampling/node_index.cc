@@ -13,19 +13,11 @@ constexpr int64_t kSmallTableBytes = 64 << 10;
 constexpr int64_t kShareOfGraph = 8;
 constexpr int64_t kBytesPerNode = sizeof(uint32_t);
 
-int64_t table_bytes(const std::map<std::string, Array>& tables) {
+// Of the arrays that memory holds.
+int64_t bytes_in_memory(const Store& store) {
   int64_t bytes = 0;
-  for (const auto& [name, table] : tables)
-    bytes += table.bytes();
-  return bytes;
-}
-
-int64_t graph_bytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const NodeType& type : graph.node_types())
-    bytes += table_bytes(type.tables);
-  for (const EdgeType& type : graph.edge_types())
-    bytes += type.indptr.bytes() + type.indices.bytes() + table_bytes(type.tables);
+  for (const auto& [name, array] : store.arrays())
+    if (store.read_by_row().count(name) == 0) bytes += array.bytes();
   return bytes;
 }
 
@@ -33,7 +25,7 @@ int64_t graph_bytes(const Graph& graph) {
 
 int64_t direct_table_limit(const Graph& graph, std::span<const NodeRange> ranges) {
   // Divided, not multiplied: a type without tables has as many nodes as somebody wrote down.
-  const int64_t share_bytes = graph_bytes(graph) / kShareOfGraph / machine_threads();
+  const int64_t share_bytes = bytes_in_memory(*graph.store()) / kShareOfGraph / machine_threads();
   int64_t left = std::max(kSmallTableBytes, share_bytes) / kBytesPerNode;
   std::vector<int64_t> sizes;
   for (const NodeRange& range : ranges)

@@ -9,6 +9,8 @@
 #include "base/prefetch.h"
 #include "ramet/graph.h"
 #include "ramet/node_rows.h"
+#include "ramet/pages.h"
+#include "ramet/random.h"
 
 namespace ramet {
 
@@ -39,6 +41,30 @@ inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t row) {
   return checked_row(edges, row, indptr[row], indptr[row + 1]);
 }
 
+inline constexpr int64_t kRowsReadAhead = 4096;  // where memory does not hold the edges
+
+// Where memory does not hold the edges: starts reading these rows, so that the disk has many reads
+// at once; a sampler that touches one page after the other waits for each. A row on more pages than
+// it gives picks is left to these.
+inline void read_ahead_rows(const EdgeType& edges, std::span<const Row> rows, int64_t fanout) {
+  constexpr int64_t kPage = 4096;
+  if (!edges.read_by_row) return;
+  const int64_t width = edges.indices.row_bytes();
+  for (const Row& row : rows) {
+    const int64_t bytes = row.degree * width;
+    if (bytes > 0 && (fanout == kAllNeighbors || bytes <= fanout * kPage))
+      read_ahead(static_cast<const char*>(edges.indices.data) + row.begin * width, bytes);
+  }
+}
+
+// The same with the bounds of rows.
+template <typename Id>
+void read_ahead_bounds(const EdgeType& edges, std::span<const Id> rows) {
+  const int64_t* indptr = edges.indptr.as<int64_t>().data();
+  for (const Id row : rows)
+    read_ahead(&indptr[row], 2 * sizeof(int64_t));
+}
+
 // Calls body(first + i, row) with each of the `rows`, whose bounds are requested some iterations
 // ahead.
 template <typename Id, typename Body>
@@ -47,9 +73,13 @@ void read_rows(const EdgeType& edges, std::span<const Id> rows, int64_t first, B
   const int64_t* indptr = edges.indptr.as<int64_t>().data();
   const auto count = static_cast<int64_t>(rows.size());
   const Id* row = rows.data();
-  for (int64_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) prefetch(&indptr[row[i + kAhead]]);
-    body(first + i, read_row(edges, indptr, row[i]));
+  for (int64_t begin = 0; begin < count; begin += kRowsReadAhead) {
+    const int64_t end = std::min(begin + kRowsReadAhead, count);
+    if (edges.read_by_row) read_ahead_bounds(edges, std::span(row + begin, row + end));
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + kAhead < count) prefetch(&indptr[row[i + kAhead]]);
+      body(first + i, read_row(edges, indptr, row[i]));
+    }
   }
 }
 

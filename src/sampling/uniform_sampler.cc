@@ -136,12 +136,19 @@ class UniformSampler {
     RowPicker<Id> picker(rule_, draws_.hop_keys, task_.dst_nodes().subspan(first, count),
                          std::span<const Row>(rows_).subspan(first, count));
     Chunk picked{rows.begin, rows.begin}, loaded = picked;
+    int64_t ahead = rows.begin;
+    const auto read_to = [&](int64_t end) {
+      const std::span<const Row> further(rows_.data() + ahead, rows_.data() + end);
+      read_ahead_rows(task_.edges, further, task_.fanout);
+      ahead = end;
+    };
     const auto advance = [&] {
       load(picked);
       finish(loaded);
       loaded = picked;
     };
     for_each_chunk(rows, [&](const Chunk& chunk) {
+      read_to(std::min(chunk.end + kRowsReadAhead, rows.end));
       pick(picker, rows.begin, chunk);
       advance();
       picked = chunk;

@@ -24,18 +24,21 @@ bool is_table(const std::string& name) {
 
 std::set<std::string> beyond_memory(const std::map<std::string, Array>& arrays,
                                     const std::function<int64_t()>& available) {
-  int64_t bytes = 0;
+  int64_t bytes = 0, topology = 0;
   std::vector<std::tuple<bool, int64_t, std::string>> given_up_last;
   for (const auto& [name, array] : arrays) {
     bytes += array.bytes();
+    if (!is_table(name)) topology += array.bytes();
     if (array.bytes() >= kHugeAlignment)
       given_up_last.emplace_back(is_table(name), array.bytes(), name);
   }
   if (bytes < kSmallStore) return {};
   std::sort(given_up_last.begin(), given_up_last.end());
   const int64_t limit = available();
+  if (bytes <= limit) return {};
+  const bool all = topology > limit / 2;
   std::set<std::string> names;
-  for (; bytes > limit && !given_up_last.empty(); given_up_last.pop_back()) {
+  for (; (all || bytes > limit) && !given_up_last.empty(); given_up_last.pop_back()) {
     const auto& [table, size, name] = given_up_last.back();
     names.insert(name);
     bytes -= size;

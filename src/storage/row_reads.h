@@ -12,9 +12,10 @@
 
 namespace ramet {
 
-// The arrays of a store that are given up so that memory can hold the others: tables, the largest
-// first; then, where the topology alone is too large, the largest of what is left. `available` is
-// asked for bytes of memory only where the arrays have some megabytes.
+// The arrays of a store that are given up so that memory can hold the others: none if it can hold
+// all, else tables, the largest first. Where the topology is more than half of memory, all but
+// small arrays: batches and caches take the other half. `available` is asked for bytes of memory
+// only where the arrays have some megabytes.
 [[nodiscard]] std::set<std::string> beyond_memory(const std::map<std::string, Array>& arrays,
                                                   const std::function<int64_t()>& available);
 

@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ramet/pages.h"
+
 namespace ramet {
 
 void count_ids(const Array& ids, std::span<int64_t> counts) {
+  constexpr size_t kPiece = size_t{1} << 20;
   with_ids(ids, [&](auto values) {
-    for (const auto id : values)
-      if (static_cast<uint64_t>(id) < counts.size()) ++counts[static_cast<size_t>(id)];
+    for (; !values.empty(); values = values.subspan(std::min(kPiece, values.size()))) {
+      const auto piece = values.first(std::min(kPiece, values.size()));
+      read_ahead(piece.data(), static_cast<int64_t>(piece.size_bytes()));
+      for (const auto id : piece)
+        if (static_cast<uint64_t>(id) < counts.size()) ++counts[static_cast<size_t>(id)];
+    }
   });
 }
 

@@ -1,4 +1,4 @@
-"""A store that memory cannot hold: what is given up, and that rows of it are read page by page."""
+"""A store that memory cannot hold: what is given up, and that rows and edges of it are read page by page."""
 
 import json
 import os
@@ -13,13 +13,14 @@ from ramet.stores.info import as_text, describe
 
 limits = benchmark("memory_limit")
 LIMIT = 128 << 20
-ROWS, WIDTH = 1 << 20, 128  # 512 MiB of rows of 512 bytes
+ROWS, WIDTH, DEGREE = 1 << 20, 128, 16  # 512 MiB of rows of 512 bytes, 64 MiB of edges
 IDS = np.arange(0, ROWS, ROWS // 64)
 
 PROGRAM = f"""
 import json, sys
 import numpy as np
 import ramet
+from ramet._support.memory import available_memory
 
 sys.modules["torch"] = None
 graph = ramet.open(sys.argv[1])
@@ -27,43 +28,57 @@ before = graph.pages()
 rows = graph.table("feat").gather(np.arange(0, {ROWS}, {ROWS // 64}))
 flags = [line for line in open("/proc/self/smaps") if line.startswith("VmFlags") and " rr " in line]
 after = graph.pages()
-print(json.dumps([before, after, sorted(graph._core.read_by_row), rows[:, 0].tolist(), len(flags)]))
+sampled = [ramet.sample(graph, np.arange(0, {ROWS}, {ROWS // 64}), [4, 4], sampler=sampler).fingerprint()
+           for sampler in ("uniform", ramet.Labor(iterations=1))]
+print(json.dumps([before, after, sorted(graph._core.read_by_row), rows[:, 0].tolist(), len(flags), sampled,
+                  available_memory()]))
 """
 
 
 @pytest.fixture
 def store(tmp_path):
-    """A store with a table that is all holes on the disk but for the rows IDS."""
-    edges = np.arange(ROWS, dtype=np.int64)
-    graph = ramet.from_edge_index(np.stack([edges, np.roll(edges, 1)]), num_nodes=ROWS)
-    ramet.save(graph, tmp_path / "store", checksums=False)
+    """A store with a table and edges that are all holes on the disk but for the rows IDS."""
+    empty = np.zeros((2, 0), dtype=np.int64)
+    ramet.save(ramet.from_edge_index(empty, num_nodes=ROWS), tmp_path / "store", checksums=False)
     (tmp_path / "store" / "node" / "node").mkdir(parents=True)
-    file = tmp_path / "store" / "node" / "node" / "feat.npy"
-    rows = np.lib.format.open_memmap(file, "w+", np.float32, (ROWS, WIDTH))
-    rows[IDS, 0] = IDS
-    rows.flush()
-    del rows
+    edges = tmp_path / "store" / "edge" / "node__to__node"
+    (edges / "edge_ids.npy").unlink(missing_ok=True)
+    np.save(edges / "indptr.npy", DEGREE * np.arange(ROWS + 1))
+    write(tmp_path / "store" / "node" / "node" / "feat.npy", np.float32, (ROWS, WIDTH), IDS[:, None] * np.eye(1, WIDTH))
+    sources = np.random.default_rng(0).choice(IDS, len(IDS) * DEGREE)
+    write(edges / "indices.npy", np.int32, (ROWS * DEGREE,), sources, (IDS[:, None] * DEGREE + range(DEGREE)).ravel())
+    return tmp_path / "store"
+
+
+def write(file, dtype, shape, values, at=IDS):
+    array = np.lib.format.open_memmap(file, "w+", dtype, shape)
+    array[at] = values
+    array.flush()
+    del array
     descriptor = os.open(file, os.O_RDONLY)
     os.fsync(descriptor)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(descriptor)
-    return tmp_path / "store"
 
 
-def test_tables_that_memory_cannot_hold_are_read_by_row(store):
+def test_arrays_that_memory_cannot_hold_are_read_by_row(store):
     try:
         with limits.memory_limit(LIMIT) as join:
             output = processes.run("-c", PROGRAM, store, preexec_fn=join)
             text = processes.run("-m", "ramet", "info", store, preexec_fn=join)
     except limits.NoLimit as why:
         pytest.skip(f"no limit of memory can be set: {why}")
-    before, after, names, values, mappings = json.loads(output.splitlines()[-1])
-    assert names == ["node/node/feat"]
-    assert before["by_row"] == ROWS * WIDTH * 4
+    before, after, names, values, mappings, sampled, available = json.loads(output.splitlines()[-1])
+    assert names == ["edge/node__to__node/indices", "edge/node__to__node/indptr", "node/node/feat"]
+    assert before["by_row"] == ROWS * (WIDTH + DEGREE + 2) * 4 + 8
     assert values == IDS.tolist()
-    assert mappings == 1
+    assert mappings == 3
+    assert available < LIMIT
+    graph = ramet.open(store)
+    samplers = "uniform", ramet.Labor(iterations=1)
+    assert sampled == [ramet.sample(graph, IDS, [4, 4], sampler=sampler).fingerprint() for sampler in samplers]
     assert after["resident"] - before["resident"] <= 2 * len(IDS) * os.sysconf("SC_PAGESIZE")
-    assert "more than memory holds: 536.9 MB are read page by page, of node/node/feat" in text
+    assert f"more than memory holds: 612.4 MB are read page by page, of {', '.join(names)}" in text
 
 
 def test_what_memory_holds_is_not(store):
