@@ -107,7 +107,8 @@ class NodeIds:
 
 
 def _are_natural(keys: Keys) -> bool:
-    return keys.is_absent is keys.is_null and keys.values.min(initial=0) >= 0
+    are_all_null = keys.is_absent is None or np.array_equal(keys.is_absent, keys.is_null)
+    return are_all_null and keys.values.min(initial=0) >= 0
 
 
 def _absent(lists: Sequence[Keys]) -> np.ndarray | None:
