@@ -30,9 +30,14 @@ class IdMap {
                                                      const std::string& folder = "");
   virtual ~IdMap() = default;
 
-  // The position of each id. Returns how many ids were new. kInvalidArgument for ids of another
-  // kind, for text that is not UTF-8, and once arrays() was called.
-  virtual int64_t add(const IdList& ids, std::span<int64_t> positions) = 0;
+  // The position of each id of k lists of one length n, [n, k]. New ids are numbered row by row:
+  // the first of each list, then the second. `absent`: none, or [n, k]: which are no ids; these get
+  // -1. kInvalidArgument for ids of another kind, for text that is not UTF-8, and once arrays() was
+  // called.
+  virtual void add(std::span<const IdList> lists,
+                   std::span<const bool> absent,
+                   std::span<int64_t> positions,
+                   int threads = 0) = 0;
   // The position of each id, -1 of unknown ones.
   virtual void find(const IdList& ids, std::span<int64_t> positions, int threads = 0) const = 0;
 
@@ -47,5 +52,17 @@ class IdMap {
 
 // How many ids there are. kInvalidArgument unless offsets rise within the bytes.
 [[nodiscard]] int64_t count_ids(const IdList& ids);
+
+// The integers, int64_t or uint64_t, that texts are as they are normally written: 7 is one, and 007
+// and +7 are none, for which `is_parsed` is false and the value is 0. Returns whether all are
+// integers. kInvalidArgument as of count_ids().
+template <typename Integer>
+bool parse_ids(const IdList& texts,
+               std::span<Integer> values,
+               std::span<bool> is_parsed,
+               int threads = 0);
+
+extern template bool parse_ids(const IdList&, std::span<int64_t>, std::span<bool>, int);
+extern template bool parse_ids(const IdList&, std::span<uint64_t>, std::span<bool>, int);
 
 }  // namespace ramet

@@ -1,10 +1,14 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arrays.h"
 #include "gil.h"
@@ -23,24 +27,55 @@ IdList list_of(const nb::object& ids) {
   return {borrow(text), borrow(offsets)};
 }
 
-Array positions_for(const IdList& ids) {
-  return BufferPool::shared()->allocate_array(DType::kInt64, {count_ids(ids)});
+template <typename T>
+std::span<T> span_of(const Array& array) {
+  return {static_cast<T*>(array.data), static_cast<size_t>(array.bytes()) / sizeof(T)};
 }
 
-std::span<int64_t> span_of(const Array& positions) {
-  return {static_cast<int64_t*>(positions.data), static_cast<size_t>(positions.rows())};
+Array allocate(DType dtype, const std::vector<int64_t>& shape) {
+  return BufferPool::shared()->allocate_array(dtype, shape);
 }
 
 // In an IdMap, or in NodeIds.
 template <typename Known>
 nb::object find_ids(const Known& known, const nb::object& ids, int threads) {
   const IdList list = list_of(ids);
-  const Array positions = positions_for(list);
+  const Array positions = allocate(DType::kInt64, {count_ids(list)});
   {
     const GilRelease release;
-    known.find(list, span_of(positions), threads);
+    known.find(list, span_of<int64_t>(positions), threads);
   }
   return to_numpy(positions);
+}
+
+using Absent = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// int64 [n, lists]
+nb::object add_ids(IdMap& map, const std::vector<nb::object>& lists, std::optional<Absent> absent) {
+  std::vector<IdList> ids;
+  for (const nb::object& list : lists)
+    ids.push_back(list_of(list));
+  const int64_t rows = ids.empty() ? 0 : count_ids(ids[0]);
+  const Array positions = allocate(DType::kInt64, {rows, static_cast<int64_t>(ids.size())});
+  {
+    const GilRelease release;
+    map.add(ids, absent ? std::span(absent->data(), absent->size()) : std::span<const bool>(),
+            span_of<int64_t>(positions));
+  }
+  return to_numpy(positions);
+}
+
+// (values [n], bool [n]: which of the texts are integers; None: all)
+template <typename Integer>
+nb::object parse_as(const IdList& texts, DType dtype) {
+  const Array values = allocate(dtype, {count_ids(texts)});
+  const Array is_parsed = allocate(DType::kBool, values.shape);
+  bool are_all_parsed = false;
+  {
+    const GilRelease release;
+    are_all_parsed = parse_ids(texts, span_of<Integer>(values), span_of<bool>(is_parsed));
+  }
+  return nb::make_tuple(to_numpy(values), are_all_parsed ? nb::none() : to_numpy(is_parsed));
 }
 
 }  // namespace
@@ -72,20 +107,7 @@ void bind_ids(nb::module_& m) {
              return IdMap::create(kind, to_string(folder));
            }),
            nb::arg("kind"), nb::arg("folder") = nb::bytes(""))
-      // (positions int64 [n], how many ids were new)
-      .def(
-          "add",
-          [](IdMap& map, const nb::object& ids) {
-            const IdList list = list_of(ids);
-            const Array positions = positions_for(list);
-            int64_t added = 0;
-            {
-              const GilRelease release;
-              added = map.add(list, span_of(positions));
-            }
-            return nb::make_tuple(to_numpy(positions), added);
-          },
-          nb::arg("ids"))
+      .def("add", add_ids, nb::arg("lists"), nb::arg("absent").none() = nb::none())
       .def(
           "find",
           [](const IdMap& map, const nb::object& ids, int threads) {
@@ -108,6 +130,15 @@ void bind_ids(nb::module_& m) {
             return result;
           },
           nb::arg("threads") = 0);
+
+  m.def(
+      "parse_ids",
+      [](const nb::object& texts, const std::string& kind) {
+        const IdList list = list_of(texts);
+        return kind == "uint64" ? parse_as<uint64_t>(list, DType::kUInt64)
+                                : parse_as<int64_t>(list, DType::kInt64);
+      },
+      nb::arg("texts"), nb::arg("kind"));
 }
 
 }  // namespace ramet::bind

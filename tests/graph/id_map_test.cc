@@ -56,6 +56,10 @@ struct Texts {
   }
 };
 
+void add(IdMap& map, const IdList& ids, std::span<int64_t> positions) {
+  map.add({&ids, 1}, {}, positions, 2);
+}
+
 template <typename Given>
 void check_map(const std::vector<typename Given::Id>& ids, const std::string& folder) {
   using Id = typename Given::Id;
@@ -67,15 +71,14 @@ void check_map(const std::vector<typename Given::Id>& ids, const std::string& fo
     const auto first = ids.begin() + static_cast<ptrdiff_t>(begin);
     Given chunk{{first, first + static_cast<ptrdiff_t>(std::min(kChunk, ids.size() - begin))}};
     std::vector<int64_t> positions(chunk.ids.size()), right;
-    const auto before = by_position.size();
-    const int64_t added = map->add(chunk.list(), positions);
+    add(*map, chunk.list(), positions);
     for (const Id& id : chunk.ids) {
       const auto [it, is_new] = expected.emplace(id, int64_t(by_position.size()));
       if (is_new) by_position.push_back(id);
       right.push_back(it->second);
     }
     REQUIRE(positions == right);
-    REQUIRE(added == int64_t(by_position.size() - before));
+    REQUIRE(map->size() == int64_t(by_position.size()));
   }
   Given all{by_position};
   std::vector<int64_t> positions(by_position.size()), counted(by_position.size());
@@ -85,7 +88,7 @@ void check_map(const std::vector<typename Given::Id>& ids, const std::string& fo
 
   const std::map<std::string, Array> arrays = map->arrays(2);
   CHECK((map->memory() == 0) == !folder.empty());
-  CHECK_THROWS_AS(map->add(all.list(), positions), Error);
+  CHECK_THROWS_AS(add(*map, all.list(), positions), Error);
   CHECK(Given::stored(arrays) == by_position);
   const auto order = arrays.at("order").as<int32_t>();
   std::sort(counted.begin(), counted.end(), [&](int64_t a, int64_t b) {
@@ -135,6 +138,38 @@ TEST_CASE("ids that are multiples of a large number, and long texts that differ 
   check_map<Texts>(texts, "");
 }
 
+TEST_CASE("new ids of two lists are numbered row by row, without those that are absent") {
+  const auto map = IdMap::create("text");
+  Texts some{{"b", "a", "b", "a", "c"}}, others{{"a", "a", "e", "b", "d"}};
+  const IdList lists[] = {some.list(), others.list()};
+  const bool absent[10] = {false, false, false, false, false, false, true, false, true, false};
+  std::vector<int64_t> positions(10);
+  map->add(lists, absent, positions, 2);
+  CHECK(positions == std::vector<int64_t>{0, 1, 1, 1, 0, 2, -1, 0, -1, 3});
+  CHECK(Texts::stored(map->arrays()) == std::vector<std::string>{"b", "a", "e", "d"});
+  CHECK_THROWS_AS(map->add(lists, std::span(absent).first(9), positions), Error);
+}
+
+TEST_CASE("texts that are integers as they are normally written") {
+  Texts texts{{"0", "-7", "9223372036854775807", "9223372036854775808", "18446744073709551615",
+               "18446744073709551616", "-9223372036854775808", "-9223372036854775809", "007", "-0",
+               "+7", " 7", "7 ", "7.0", "", "-", "1_000", "0x10", "\xd9\xa7"}};
+  std::vector<int64_t> values(texts.ids.size());
+  std::vector<uint64_t> large(values.size());
+  const auto parsed = std::make_unique<bool[]>(values.size());
+  const std::span<bool> is_parsed(parsed.get(), values.size());
+  CHECK_FALSE(parse_ids(texts.list(), std::span(values), is_parsed, 2));
+  CHECK(values == std::vector<int64_t>{0, -7, INT64_MAX, 0, 0, 0, INT64_MIN, 0, 0, 0, 0, 0, 0, 0, 0,
+                                       0, 0, 0, 0});
+  CHECK(std::count(is_parsed.begin(), is_parsed.end(), true) == 4);
+  CHECK_FALSE(parse_ids(texts.list(), std::span(large), is_parsed, 2));
+  CHECK(large[3] == uint64_t{1} << 63);
+  CHECK(large[4] == UINT64_MAX);
+  CHECK(std::count(is_parsed.begin(), is_parsed.end(), true) == 4);
+  texts.ids.resize(3);
+  CHECK(parse_ids(texts.list(), std::span(values).first(3), is_parsed.first(3)));
+}
+
 TEST_CASE("a map of ids takes few bytes for each") {
   const auto map = IdMap::create("uint64");
   std::vector<int64_t> ids(300000), positions(ids.size());
@@ -143,7 +178,7 @@ TEST_CASE("a map of ids takes few bytes for each") {
   values.dtype = DType::kUInt64;
   for (int64_t count = 20000; count <= int64_t(ids.size()); count += 20000) {
     values.shape = {count};
-    map->add({values}, std::span(positions).first(static_cast<size_t>(count)));
+    add(*map, {values}, std::span(positions).first(static_cast<size_t>(count)));
     CHECK(map->memory() >= 16 * count);
     CHECK(map->memory() <= 24 * count + 8192);
   }
@@ -154,13 +189,13 @@ TEST_CASE(
   const auto map = IdMap::create("text");
   std::vector<int64_t> positions(1);
   Texts bad{{"\xff"}};
-  CHECK_THROWS_WITH_AS(map->add(bad.list(), positions), "id 0 is not UTF-8", Error);
+  CHECK_THROWS_WITH_AS(add(*map, bad.list(), positions), "id 0 is not UTF-8", Error);
   bad.offsets = {3, 1};
-  CHECK_THROWS_AS(map->add({bad.list().values, borrow(bad.offsets)}, positions), Error);
+  CHECK_THROWS_AS(add(*map, {bad.list().values, borrow(bad.offsets)}, positions), Error);
   const std::vector<int64_t> outside{0, 1 << 20};
   CHECK_THROWS_AS(map->find({bad.list().values, borrow(outside)}, positions), Error);
-  CHECK_THROWS_AS(map->add({borrow(outside)}, positions), Error);
-  CHECK_THROWS_AS(IdMap::create("int64")->add(bad.list(), positions), Error);
+  CHECK_THROWS_AS(add(*map, {borrow(outside)}, positions), Error);
+  CHECK_THROWS_AS(add(*IdMap::create("int64"), bad.list(), positions), Error);
   CHECK_THROWS_AS(static_cast<void>(IdMap::create("float")), Error);
   CHECK(map->size() == 0);
 }

@@ -196,7 +196,8 @@ class Building:
 
 
 def _opened(table):
-    return table if table.rows is None else replace(table, rows=TypedRows.of(table))
+    is_open = table.rows is None or isinstance(table.rows, TypedRows)
+    return table if is_open else replace(table, rows=TypedRows(table, type_ids=True))
 
 
 def _keys(rows: np.ndarray, name: str) -> np.ndarray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ramet.arrays import INT32_MAX, as_split
 from ramet.building.columns import make_values
-from ramet.building.keys import Keys, as_keys, kind_of, shown_key, taken
+from ramet.building.keys import shown_key
 from ramet.building.node_ids import NULL, SHOWN, UNKNOWN, NodeIds
 from ramet.building.nodes import Nodes
 from ramet.building.scan import Report, scan
@@ -55,7 +55,7 @@ class Edges:
         rows = TypedRows.of(table)
         for node_type, end in zip((table.type[0], table.type[2]), ends, strict=True):
             if node_type not in nodes:
-                kind = kind_of([rows.type_of(column) for column in end], f"{what}: the ids of {node_type!r}")
+                kind = rows.kind_of_ids(end, f"{what}: the ids of {node_type!r}")
                 nodes[node_type] = Nodes(node_type, NodeIds(kind, scratch))
         values = make_values(table, what, rows, scratch, dtype)
         times = Times(f"{what}: split", split, rows) if is_by_time(table.split) else None
@@ -63,6 +63,8 @@ class Edges:
         reader = _EndsReader(table, ends, rows, nodes, missing, scratch)
         tables = [_TableReader(of, scratch) for of in values.values()]
         edges = cls(table, scan(rows, [reader, *tables, *([splitter] if splitter.columns else [])], report))
+        for node_type in (table.type[0], table.type[2]):
+            nodes[node_type].ids.settle()
         kept = reader.finish()
         edges.src, edges.dst, edges.values = reader.src.array(), reader.dst.array(), values
         edges.tables = {name: of.array() for name, of in zip(values, tables, strict=True)}
@@ -127,7 +129,8 @@ class _EndsReader:
         self._table, self._ends, self._rows, self._missing = table, ends, rows, missing
         self._kept = scratch.column(bool)
         self._sides = [nodes[table.type[0]], nodes[table.type[2]]]
-        is_small = all(len(side.ids) <= INT32_MAX and not self._grows(side) for side in self._sides)
+        new = 2 * (INT32_MAX if rows.num_rows is None else rows.num_rows)  # nodes at most, where they grow
+        is_small = all(len(side.ids) + new * self._grows(side) <= INT32_MAX for side in self._sides)
         self.src, self.dst = (scratch.column(np.int32 if is_small else np.int64) for _ in range(2))
         self._may_be_null = any(n.table is not None and _same_rows(n.table.rows, table.rows) for n in self._sides)
         self._nulls = self._unknown = self._loops = 0
@@ -137,26 +140,17 @@ class _EndsReader:
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         split = len(self._ends[0])
         src, dst = self._positions(first, len(arrays[0]), (arrays[:split], arrays[split:]))
-        is_null, is_unknown = (src == NULL) | (dst == NULL), (src == UNKNOWN) | (dst == UNKNOWN)
-        kept = ~(is_null | is_unknown)
-        if is_null.any():
-            self._nulls += int(np.count_nonzero(is_null))
-            if not (self._may_be_null or self._missing == "drop"):
-                row = first + int(np.argmax(is_null))
-                raise ValueError(
-                    f"{self._rows.place(row)}: an end of an edge of {self._table.type} is null; missing='drop' leaves "
-                    "such rows out"
-                )
-        if is_unknown.any():
-            self._unknown += int(np.count_nonzero(is_unknown))
-            self._remember(first, is_unknown, src, arrays)
+        kept = (src >= 0) & (dst >= 0)
+        if not kept.all():
+            self._note_missing(first, src, dst, arrays)
         if not self._table.self_loops:
             loops = kept & (src == dst)
             self._loops += int(np.count_nonzero(loops))
             kept &= ~loops
         self._kept.append(kept)
-        self.src.append(src[kept])
-        self.dst.append(dst[kept])
+        stay = slice(None) if kept.all() else kept
+        self.src.append(src[stay])
+        self.dst.append(dst[stay])
 
     def finish(self) -> np.ndarray | None:
         """bool [num_rows]: the rows that are edges; None: all. ValueError for edges that name unknown nodes."""
@@ -171,22 +165,29 @@ class _EndsReader:
         left_out = {"null ends": self._nulls, "unknown nodes": self._unknown, "equal ends": self._loops}
         return [f"{count:,} rows of {self._table.type} are no edges: {why}" for why, count in left_out.items() if count]
 
-    def _positions(self, first: int, count: int, columns) -> list[np.ndarray]:
-        keys = [
-            as_keys(side.ids.kind, arrays) if arrays else None
-            for side, arrays in zip(self._sides, columns, strict=True)
-        ]
-        numbers = np.arange(first, first + count)  # of an end without columns
-        found = [numbers if of is None else side.ids.find(of) for side, of in zip(self._sides, keys, strict=True)]
+    def _positions(self, first: int, count: int, ends) -> Iterable[np.ndarray]:
         source, destination = self._sides
-        if source is destination and self._grows(source):  # by first occurrence: source, destination, edge by edge
-            both = np.stack(found, axis=1).reshape(-1)
-            _add_unknown(source.ids, both, _interleaved(keys))
-            return [both[0::2], both[1::2]]
-        for side, of, positions in zip(self._sides, keys, found, strict=True):
-            if of is not None and self._grows(side):
-                _add_unknown(side.ids, positions, of)
-        return found
+        if source is destination and self._grows(source) and all(ends):
+            return source.ids.add(*ends).T  # by first occurrence: source, destination, edge by edge
+        return [self._positions_of(*end, first, count) for end in zip(self._sides, ends, strict=True)]
+
+    def _positions_of(self, side: Nodes, columns, first: int, count: int) -> np.ndarray:
+        if not columns:
+            return np.arange(first, first + count)
+        return side.ids.add(columns)[:, 0] if self._grows(side) else side.ids.find(columns)
+
+    def _note_missing(self, first: int, src: np.ndarray, dst: np.ndarray, arrays) -> None:
+        """Counts rows with ends that are null or unknown. ValueError for a null end where none may be."""
+        is_null, is_unknown = (src == NULL) | (dst == NULL), (src == UNKNOWN) | (dst == UNKNOWN)
+        self._nulls += int(np.count_nonzero(is_null))
+        if is_null.any() and not (self._may_be_null or self._missing == "drop"):
+            row = first + int(np.argmax(is_null))
+            raise ValueError(
+                f"{self._rows.place(row)}: an end of an edge of {self._table.type} is null; missing='drop' leaves "
+                "such rows out"
+            )
+        self._unknown += int(np.count_nonzero(is_unknown))
+        self._remember(first, is_unknown, src, arrays)
 
     def _grows(self, side: Nodes) -> bool:
         return side.table is None or self._missing == "add"
@@ -196,31 +197,6 @@ class _EndsReader:
             columns = self.columns[: len(self._ends[0])] if src[row] == UNKNOWN else self.columns[len(self._ends[0]) :]
             shown = shown_key([arrays[self.columns.index(column)] for column in columns], int(row))
             self._examples.append(f"{shown} ({self._rows.place(first + int(row))})")
-
-
-def _add_unknown(ids: NodeIds, positions: np.ndarray, keys: Keys) -> None:
-    """Adds the keys that have no position yet, and writes their positions."""
-    is_new = positions == UNKNOWN
-    if keys.is_foreign is not None:
-        is_new &= ~keys.is_foreign
-    new = np.flatnonzero(is_new)
-    if len(new):
-        positions[new] = ids.add(taken(keys.values, new))
-
-
-def _interleaved(keys: Sequence[Keys]) -> Keys:
-    """Keys of two arrays of one length, in turn."""
-    some, others = (of.values for of in keys)
-    if isinstance(some, np.ndarray):
-        values = np.stack([some, others], axis=1).reshape(-1)
-    else:
-        count = len(some[1]) - 1
-        joined = np.concatenate([some[0], others[0]]), np.concatenate([some[1], others[1][1:] + some[1][-1]])
-        values = taken(joined, np.arange(2 * count).reshape(2, count).T.reshape(-1))
-    if all(of.is_foreign is None for of in keys):
-        return Keys(values, None, None)
-    foreign = [np.zeros(len(some), bool) if of.is_foreign is None else of.is_foreign for of in keys]
-    return Keys(values, None, np.stack(foreign, axis=1).reshape(-1))
 
 
 def _numbers(kept: np.ndarray, scratch: Scratch) -> np.ndarray:

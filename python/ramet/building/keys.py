@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ramet import _core
 from ramet._support.arguments import shortened
-
-CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # a text that stands for an integer, and for no other
 
 
 class Keys(NamedTuple):
-    """A chunk of keys. is_null, is_foreign: bool by row, or None. Foreign keys are no values of the kind: a text that
-    is no integer, where ids are integers."""
+    """A chunk of keys. is_null, is_absent: bool by row, or None where none is. Absent are null ones, and those that are
+    no values of the kind: a text that is no integer, where ids are integers."""
 
     values: Any  # int64 or uint64 [n], or, of texts and tuples, (bytes, int64 offsets [n + 1])
     is_null: np.ndarray | None
-    is_foreign: np.ndarray | None
+    is_absent: np.ndarray | None
 
 
 def kind_of(types: Sequence[Any], what: str) -> str:
@@ -51,26 +50,27 @@ def as_keys(kind: str, columns: Sequence[Any]) -> Keys:
             nulls = column.is_null().to_numpy(zero_copy_only=False)
             is_null = nulls if is_null is None else is_null | nulls
     if kind == "tuple":
-        return Keys(_text_values(_as_json(columns)), is_null, None)
+        return Keys(_text_values(_as_json(columns)), is_null, is_null)
     column = columns[0]
     if kind == "text":
-        return Keys(_text_values(pc.fill_null(_as_text(column), "")), is_null, None)
-    is_foreign = None
-    if is_text(column.type):
-        is_key = pc.fill_null(pc.match_substring_regex(column, CANONICAL), True)
-        is_foreign = ~is_key.to_numpy(zero_copy_only=False)
-        column = pc.if_else(is_key, column, "0")
+        return Keys(_text_values(_as_text(column)), is_null, is_null)
     target = pa.uint64() if kind == "uint64" else pa.int64()
-    fits = _fits(pc, pa, column, target)
-    if fits is not None:
-        is_foreign = ~fits if is_foreign is None else is_foreign | ~fits
-        column = pc.if_else(pa.array(fits), column, pa.scalar(0).cast(column.type))
-    values = pc.fill_null(pc.cast(column, target), 0).to_numpy(zero_copy_only=False)
-    return Keys(values, is_null, is_foreign if is_foreign is not None and is_foreign.any() else None)
+    if is_text(column.type):
+        values, fits = _core.parse_ids(_text_values(_as_text(column)), kind)
+    else:
+        fits = _fits(pc, pa, column, target)
+        if fits is not None:
+            column = pc.if_else(pa.array(fits), column, pa.scalar(0).cast(column.type))
+        values = column.cast(target)
+        values = (values if is_null is None else values.fill_null(0)).to_numpy()
+    is_absent = is_null if fits is None else ~fits if is_null is None else is_null | ~fits
+    return Keys(values, is_null, is_absent)
 
 
 def _fits(pc, pa, column, target) -> np.ndarray | None:
     """Which values `target` holds; None: all."""
+    if column.type == target:
+        return None
     low, high = (0, 2**64 - 1) if target == pa.uint64() else (-(2**63), 2**63 - 1)
     if pa.types.is_floating(column.type):  # as pandas has integers beside nulls; from 2^53 on several are one number
         numbers = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
@@ -83,14 +83,12 @@ def _fits(pc, pa, column, target) -> np.ndarray | None:
     return None
 
 
-def taken(values, rows: np.ndarray):
-    """Some of the values of Keys."""
-    if isinstance(values, np.ndarray):
-        return values[rows]
+def taken(texts: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some of the texts that are values of Keys, with offsets from 0."""
     import pyarrow as pa
 
-    text, offsets = (pa.py_buffer(np.ascontiguousarray(of)) for of in values)
-    array = pa.Array.from_buffers(pa.large_binary(), len(values[1]) - 1, [None, offsets, text])
+    data, offsets = map(pa.py_buffer, texts)
+    array = pa.Array.from_buffers(pa.large_binary(), len(texts[1]) - 1, [None, offsets, data])
     return _text_values(array.take(pa.array(rows)))
 
 
@@ -132,8 +130,7 @@ def _as_json(columns: Sequence[Any]):
 
 
 def _text_values(column) -> tuple[np.ndarray, np.ndarray]:
-    """(bytes, offsets from 0) of a large_string array without nulls."""
-    offsets = np.frombuffer(column.buffers()[1], np.int64)[column.offset : column.offset + len(column) + 1]
-    data = column.buffers()[2]
-    text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return text[offsets[0] : offsets[-1]], offsets - offsets[0]
+    """(bytes, offsets) of a large_string array."""
+    _, offsets, text = column.buffers()
+    offsets = np.frombuffer(offsets, np.int64, len(column) + 1, 8 * column.offset)
+    return np.frombuffer(text or b"", np.uint8)[: offsets[-1]], offsets

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from ramet.building.columns import FEATURES, make_values
-from ramet.building.keys import as_keys
 from ramet.building.node_ids import IdReader, NodeIds
 from ramet.building.scan import Reader, Report, chunks, scan
 from ramet.building.scratch import Scratch
@@ -102,7 +101,7 @@ class Nodes:
         import pyarrow as pa
 
         array = ids if isinstance(ids, pa.Array) else pa.array(np.asarray(ids))
-        found = self.ids.find(as_keys(self.ids.kind, [array]))
+        found = self.ids.find([array])
         if len(found) and found.min() < 0:
             unknown = np.flatnonzero(found < 0)
             raise KeyError(
@@ -160,7 +159,7 @@ class _KeptIds:
         import pyarrow as pa
 
         stay = pa.array(self._kept[first : first + len(arrays[0])])
-        self._ids.add(as_keys(self._ids.kind, [array.filter(stay) for array in arrays]).values)
+        self._ids.add([array.filter(stay) for array in arrays])
 
 
 def _ids_of(reader: IdReader, rows: TypedRows, kept: np.ndarray, scratch: Scratch) -> NodeIds:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
 
 from ramet._support.memory import trim
 from ramet.inputs.tables import Column
@@ -12,7 +13,7 @@ MAX_BYTES = 16 << 20  # of a batch that is read
 MAX_ROWS, MAX_VALUES = 1 << 16, 1 << 21  # of a chunk
 TRIM = 2
 
-
+Item = TypeVar("Item")
 Report = Callable[[int, int], None]
 
 
@@ -49,7 +50,7 @@ def chunks(rows, columns: Sequence[Column]) -> Iterator[tuple[int, list[Any]]]:
     size = max(1, min(MAX_ROWS, MAX_VALUES // sum(_width(rows.type_of(column)) for column in columns)))
     held: list[Any] = []
     first = have = 0
-    for _, batch in rows.batches(columns, MAX_BYTES):
+    for _, batch in read_ahead(rows.batches(columns, MAX_BYTES)):
         begin = 0
         while batch.num_rows - begin >= size - have:
             held.append(batch.slice(begin, size - have))
@@ -63,6 +64,15 @@ def chunks(rows, columns: Sequence[Column]) -> Iterator[tuple[int, list[Any]]]:
             have += batch.num_rows - begin
     if held:
         yield first, _joined(pa, held)
+
+
+def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items. A thread makes the next one while one is in use."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = reader.submit(next, items, None)
+            yield item
 
 
 def _joined(pa, batches: list[Any]) -> list[Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ramet.building.scan import MAX_BYTES
+from ramet.building.keys import kind_of
+from ramet.building.scan import MAX_BYTES, read_ahead
 from ramet.building.splits import split_column
 from ramet.inputs.rows import open_rows
 from ramet.inputs.tables import Column, EdgeTable, NodeTable, as_columns, table_columns
@@ -15,25 +16,27 @@ from ramet.inputs.tables import Column, EdgeTable, NodeTable, as_columns, table_
 class TypedRows:
     """Rows whose columns all have types: those of text files, by what stands in them.
 
-    A column of a text file is of integers or of numbers where every value in every part is one. `ids` are columns of
-    which a value such as 007 is a text.
+    A column of a text file is of integers or of numbers where every value in every part is one; of ids, a value such as
+    007 is a text. Columns of ids alone stay text without `type_ids`: what numbers ids takes integers as text, too.
     """
 
-    def __init__(self, table: NodeTable | EdgeTable):
+    def __init__(self, table: NodeTable | EdgeTable, type_ids: bool = False):
         what, began = f"{type(table).__name__}({table.type!r})", time.perf_counter()
         self.given = table.rows
         self._rows = open_rows(table.rows, header=table.header, what=what)
         self.bytes, self.place, self.types_of = self._rows.bytes, self._rows.place, self._rows.types_of
         ids, split = id_columns(table), split_column(table.split)
-        columns = list(dict.fromkeys([*value_columns(table), *([] if split is None else [split]), *ids]))
+        columns = [*value_columns(table), *([] if split is None else [split])]
         known = set(self._rows.names)
-        unknown = [column for column in columns if column not in known]
+        unknown = [column for column in [*columns, *ids] if column not in known]
         if unknown:
             names = ", ".join(map(repr, self._rows.names[:20]))
             raise KeyError(f"{what}: there is no column {unknown[0]!r}; there are {names}")
         self.texts_among_numbers: dict[Column, str] = {}  # the first one, of columns that begin with numbers
         self._types: dict[Column, Any] = {}
-        self._find_types([column for column in columns if self._rows.is_text(column)], set(ids))
+        self._bounds: dict[Column, tuple[int, int]] = {}
+        columns += ids if type_ids else []
+        self._find_types([column for column in dict.fromkeys(columns) if self._rows.is_text(column)], set(ids))
         self.seconds = time.perf_counter() - began
 
     @classmethod
@@ -49,6 +52,16 @@ class TypedRows:
     def type_of(self, column: Column):
         return self._types.get(column) or self._rows.type_of(column)
 
+    def kind_of_ids(self, columns: Sequence[Column], what: str) -> str | Callable[[], str]:
+        """The kind of ids in these columns. Of a column of text files only a pass over it can tell: a function."""
+
+        def read_kind() -> str:
+            self._find_types(columns, columns)
+            return kind_of([self.type_of(columns[0])], what)
+
+        kind = kind_of([self.type_of(column) for column in columns], what)
+        return read_kind if kind == "text" and self._rows.is_text(columns[0]) else kind
+
     def count(self) -> int:
         """The number of rows, by a pass over one column where it is not known."""
         if self.num_rows is None:
@@ -63,13 +76,15 @@ class TypedRows:
     def _find_types(self, columns: Sequence[Column], ids: Collection[Column]) -> None:
         """Of columns of texts, by a pass over all rows."""
         found = {column: _TextColumn(column in ids) for column in columns}
-        for first, batch in self._rows.batches(columns, MAX_BYTES) if columns else ():
+        for first, batch in read_ahead(self._rows.batches(columns, MAX_BYTES)) if columns else ():
             for (column, of), texts in zip(found.items(), batch.columns, strict=True):
                 row = of.take(texts)
                 if row is not None and first + row > 0:
                     self.texts_among_numbers[column] = f"{texts[row].as_py()!r} ({self.place(first + row)})"
-        self._types = {column: of.kinds[0] for column, of in found.items() if of.kinds}
-        self._bounds = {column: of.bounds for column, of in found.items() if of.bounds is not None}
+            if not any(of.kinds for of in found.values()):
+                break
+        self._types |= {column: of.kinds[0] for column, of in found.items() if of.kinds}
+        self._bounds |= {column: of.bounds for column, of in found.items() if of.bounds is not None}
 
     def batches(self, columns: Sequence[Column], max_bytes: int) -> Iterator[tuple[int, Any]]:
         return self._rows.batches(columns, max_bytes, types={c: self._types[c] for c in columns if c in self._types})

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ramet._support.arguments import INT64_MAX, as_int, shortened
-from ramet.building.keys import Keys, as_keys
-from ramet.building.node_ids import NodeIds
+from ramet.building.node_ids import NULL, NodeIds
 from ramet.building.scratch import Scratch
 from ramet.dtypes import bfloat16, convert
 from ramet.inputs.tables import Column
@@ -114,17 +113,12 @@ class Categories(Values):
         self._texts: list[str] | None = None  # all of them, when they have been asked for
 
     def numbers(self, first: int, column: Column, array) -> np.ndarray:
-        keys = as_keys("text", [array])
-        if keys.is_null is None:
-            return self._codes_of(keys)
+        codes = self._codes.add([array])[:, 0] if self._texts is None else self._codes.find([array])
+        if not array.null_count:
+            return codes
         if self._null is None:
             self._refuse_null(first, column, array)
-        codes = np.full(len(array), self._null, np.result_type(type(self._null), np.int64))
-        codes[~keys.is_null] = self._codes_of(as_keys("text", [array.drop_null()]))
-        return codes
-
-    def _codes_of(self, keys: Keys) -> np.ndarray:
-        return self._codes.add(keys.values) if self._texts is None else self._codes.find(keys)
+        return np.where(codes == NULL, self._null, codes)
 
     def about(self) -> dict:
         if self._texts is None:

@@ -10,29 +10,21 @@ uint64_t fold(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t word_at(const char* bytes, size_t count) {
-  uint64_t word = 0;
-  std::memcpy(&word, bytes, count);
-  return word;
-}
-
 }  // namespace
 
-void TextColumn::check(const Ids& ids) const {
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (!is_utf8(ids[i])) throw_invalid("id ", i, " is not UTF-8");
+void TextColumn::check(const Ids& ids, size_t i) const {
+  if (!is_utf8(ids[i])) throw_invalid("id ", i, " is not UTF-8");
 }
 
 uint64_t TextColumn::hash(uint64_t key, std::string_view id) {
   const uint64_t other = mix64(key);
   uint64_t h = key ^ id.size();
-  while (id.size() >= 16) {
-    h = fold(h ^ word_at(id.data(), 8), other ^ word_at(id.data() + 8, 8));
-    id.remove_prefix(16);
+  for (; id.size() > kTwoWords; id.remove_prefix(kTwoWords)) {
+    const auto [first, last] = words_of(id.substr(0, kTwoWords));
+    h = fold(h ^ first, other ^ last);
   }
-  const size_t first = std::min<size_t>(id.size(), 8);
-  h = fold(h ^ word_at(id.data(), first), other ^ word_at(id.data() + first, id.size() - first));
-  return mix64(h);
+  const auto [first, last] = words_of(id);
+  return mix64(fold(h ^ first, other ^ last));
 }
 
 void TextColumn::append(const IdList& ids, size_t i) {

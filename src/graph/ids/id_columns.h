@@ -17,6 +17,25 @@ inline Array array_over(const std::shared_ptr<GrowingMemory>& memory, DType dtyp
   return {.data = memory->as<void>(), .dtype = dtype, .shape = {rows}, .owner = memory};
 }
 
+// Texts of up to two words are told by them, without a call of memcmp() or memcpy(): the first and
+// the last bytes, which overlap where there are fewer. With the size they are the text.
+constexpr size_t kTwoWords = 2 * sizeof(uint64_t);
+
+template <typename Word>
+std::pair<uint64_t, uint64_t> ends_of(std::string_view text) {
+  Word first, last;
+  std::memcpy(&first, text.data(), sizeof first);
+  std::memcpy(&last, text.data() + text.size() - sizeof last, sizeof last);
+  return {first, last};
+}
+
+inline std::pair<uint64_t, uint64_t> words_of(std::string_view text) {
+  if (text.size() >= 8) return ends_of<uint64_t>(text);
+  if (text.size() >= 4) return ends_of<uint32_t>(text);
+  if (text.size() >= 2) return ends_of<uint16_t>(text);
+  return {text.empty() ? 0 : static_cast<unsigned char>(text[0]), 0};
+}
+
 class IntegerColumn {
  public:
   using Ids = IntegerIds;
@@ -30,8 +49,9 @@ class IntegerColumn {
       throw_invalid("ids are ", ids.values.describe(), ", expected ", name(dtype_));
     return {ids.values.data, ids.values.rows(), dtype_};
   }
-  void check(const Ids&) const {}
+  void check(const Ids&, size_t) const {}
   [[nodiscard]] static uint64_t hash(uint64_t key, uint64_t id) { return mix64(id ^ key); }
+  [[nodiscard]] static bool are_equal(uint64_t one, uint64_t other) { return one == other; }
 
   void append(const IdList& ids, size_t i) {
     values_->grow((size_ + 1) * int64_t{sizeof(uint64_t)});
@@ -69,10 +89,14 @@ class TextColumn {
     return {ids.values.data, ids.values.rows(), ids.offsets.as<int64_t>().data(),
             ids.offsets.rows() - 1, kPlace};
   }
-  void check(const Ids& ids) const;
+  void check(const Ids& ids, size_t i) const;
   // Products of 64 bits folded to 64, two words at a time. Who does not know the key cannot make
   // ids that collide.
   [[nodiscard]] static uint64_t hash(uint64_t key, std::string_view id);
+  [[nodiscard]] static bool are_equal(std::string_view one, std::string_view other) {
+    if (one.size() > kTwoWords) return one == other;
+    return one.size() == other.size() && words_of(one) == words_of(other);
+  }
 
   void append(const IdList& ids, size_t i);
   [[nodiscard]] Ids view() const {

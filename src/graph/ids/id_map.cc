@@ -24,45 +24,38 @@ class HashedIds final : public IdMap {
     static_cast<void>(slots_.make_room(kAtOnce));
   }
 
-  int64_t add(const IdList& list, std::span<int64_t> positions) override {
+  void add(std::span<const IdList> lists,
+           std::span<const bool> absent,
+           std::span<int64_t> positions,
+           int threads) override {
     if (is_sealed_) throw_invalid("ids cannot be added once arrays() was called");
-    require_room(list, positions);
-    const Ids ids = column_.view_of(list);
-    column_.check(ids);
-    const int64_t before = size_;
-    for (size_t begin = 0; begin < ids.size(); begin += kAtOnce) {
-      const size_t count = std::min(kAtOnce, ids.size() - begin);
-      if (slots_.make_room(count)) insert_again();
-      uint64_t hashes[kAtOnce];
-      look_ahead(ids, begin, count, hashes);
-      for (size_t i = 0; i < count; ++i) {
-        int64_t position = position_of(ids[begin + i], hashes[i]);
-        if (position < 0) {
-          column_.append(list, begin + i);
-          slots_.insert(hashes[i]);
-          view_ = column_.view();
-          position = size_++;
-        }
-        positions[begin + i] = position;
-      }
+    if (!absent.empty() && absent.size() != positions.size())
+      throw_invalid("absent is of ", absent.size(), " ids, expected ", positions.size());
+    const auto is_absent = [&](size_t place) { return !absent.empty() && absent[place]; };
+    std::vector<Ids> views;
+    for (const IdList& list : lists) {
+      require_room(list, positions.size() / lists.size());
+      views.push_back(column_.view_of(list));
     }
-    return size_ - before;
+    for (size_t i = 0; i < lists.size(); ++i)
+      find_in(views[i], positions.data() + i, lists.size(), threads, [&](size_t row) {
+        if (!is_absent(row * lists.size() + i)) column_.check(views[i], row);
+      });
+    size_t unknown[kAtOnce], count = 0;
+    for (size_t place = 0; place < positions.size(); ++place) {
+      if (is_absent(place))
+        positions[place] = -1;
+      else if (positions[place] < 0)
+        unknown[count++] = place;
+      if (count < kAtOnce && place + 1 < positions.size()) continue;
+      add_some(lists, views, {unknown, count}, positions);
+      count = 0;
+    }
   }
 
   void find(const IdList& list, std::span<int64_t> positions, int threads) const override {
-    require_room(list, positions);
-    const Ids ids = column_.view_of(list);
-    const auto find_some = [&](int64_t first, int64_t end) {
-      for (auto begin = static_cast<size_t>(first); begin < static_cast<size_t>(end);
-           begin += kAtOnce) {
-        const size_t count = std::min(kAtOnce, static_cast<size_t>(end) - begin);
-        uint64_t hashes[kAtOnce];
-        look_ahead(ids, begin, count, hashes);
-        for (size_t i = 0; i < count; ++i)
-          positions[begin + i] = position_of(ids[begin + i], hashes[i]);
-      }
-    };
-    parallel_for(static_cast<int64_t>(ids.size()), kFindGrain, threads, find_some);
+    require_room(list, positions.size());
+    find_in(column_.view_of(list), positions.data(), 1, threads, [](size_t) {});
   }
 
   [[nodiscard]] int64_t size() const override { return size_; }
@@ -79,6 +72,50 @@ class HashedIds final : public IdMap {
   }
 
  private:
+  // Writes every `step`th position, and calls on_unknown(row).
+  void find_in(
+      const Ids& ids, int64_t* positions, size_t step, int threads, const auto& on_unknown) const {
+    const auto find_some = [&](int64_t first, int64_t end) {
+      for (auto begin = static_cast<size_t>(first); begin < static_cast<size_t>(end);
+           begin += kAtOnce) {
+        const size_t count = std::min(kAtOnce, static_cast<size_t>(end) - begin);
+        uint64_t hashes[kAtOnce];
+        look_ahead(ids, begin, count, hashes);
+        for (size_t i = 0; i < count; ++i) {
+          const int64_t position = position_of(ids[begin + i], hashes[i]);
+          if (position < 0) on_unknown(begin + i);
+          positions[(begin + i) * step] = position;
+        }
+      }
+    };
+    parallel_for(static_cast<int64_t>(ids.size()), kFindGrain, threads, find_some);
+  }
+
+  // The ids at these places, which were unknown and may be equal.
+  void add_some(std::span<const IdList> lists,
+                std::span<const Ids> views,
+                std::span<const size_t> places,
+                std::span<int64_t> positions) {
+    if (slots_.make_room(places.size())) insert_again();
+    uint64_t hashes[kAtOnce];
+    for (size_t i = 0; i < places.size(); ++i) {
+      const size_t list = places[i] % lists.size(), row = places[i] / lists.size();
+      hashes[i] = Column::hash(key_, views[list][row]);
+      slots_.prefetch_slot(hashes[i]);
+    }
+    for (size_t i = 0; i < places.size(); ++i) {
+      const size_t list = places[i] % lists.size(), row = places[i] / lists.size();
+      int64_t position = position_of(views[list][row], hashes[i]);
+      if (position < 0) {
+        column_.append(lists[list], row);
+        slots_.insert(hashes[i]);
+        view_ = column_.view();
+        position = size_++;
+      }
+      positions[places[i]] = position;
+    }
+  }
+
   // Hashes, and memory on its way: of the slots, then of the ids that they name.
   void look_ahead(const Ids& ids, size_t begin, size_t count, uint64_t* hashes) const {
     int64_t likely[kAtOnce];
@@ -95,8 +132,9 @@ class HashedIds final : public IdMap {
   }
 
   [[nodiscard]] int64_t position_of(const typename Ids::Id& id, uint64_t hash) const {
-    return slots_.find(
-        hash, [&](int64_t position) { return view_[static_cast<size_t>(position)] == id; });
+    return slots_.find(hash, [&](int64_t position) {
+      return Column::are_equal(view_[static_cast<size_t>(position)], id);
+    });
   }
 
   // By position, so that ids are read in their order.

@@ -22,9 +22,9 @@ namespace ramet {
 static_assert(std::endian::native == std::endian::little);
 
 // kInvalidArgument unless there is a position for each id.
-inline void require_room(const IdList& list, std::span<const int64_t> positions) {
-  if (count_ids(list) != static_cast<int64_t>(positions.size()))
-    throw_invalid("there are ", count_ids(list), " ids, and room for ", positions.size(),
+inline void require_room(const IdList& list, size_t num_positions) {
+  if (count_ids(list) != static_cast<int64_t>(num_positions))
+    throw_invalid("there are ", count_ids(list), " ids, and room for ", num_positions,
                   " positions");
 }
 
@@ -79,7 +79,10 @@ class TextIds {
     return {text_ + begin, static_cast<size_t>(end - begin)};
   }
   void prefetch_place(size_t i) const { prefetch(offsets_ + i); }
-  void prefetch_bytes(size_t i) const { prefetch(text_ + offsets_[i]); }
+  void prefetch_bytes(size_t i) const {
+    prefetch(text_ + offsets_[i]);
+    prefetch(text_ + offsets_[i + 1]);
+  }
   [[nodiscard]] uint64_t order_word(size_t i, size_t depth) const {
     const Id id = (*this)[i];
     uint64_t word = 0;

@@ -173,7 +173,7 @@ void NodeIds::with_ids_in(const IdList& list, Body&& body) const {
 }
 
 void NodeIds::find(const IdList& list, std::span<int64_t> positions, int threads) const {
-  require_room(list, positions);
+  require_room(list, positions.size());
   const auto count = static_cast<int64_t>(positions.size());
   if (order_.rows() == 0) std::fill(positions.begin(), positions.end(), -1);
   if (order_.rows() == 0 || count == 0) return;

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_build_tables import edge_ids, edges_of
+from test_build_tables import edge_ids, edges_of, files_of
 
 import ramet
+from ramet.building import scan
 
 LIKES = ("a", "likes", "b")
 
@@ -54,6 +55,30 @@ def test_the_same_key_as_text_and_as_integer(tmp_path):
             build(tmp_path, [of_type("a", [10, 20]), of_type("b", [1])], [likes([type(key)(20), key], [1, 1])])
     with pytest.raises(TypeError, match="holds '10'; the ids of 'a' are int64"):
         graph.ids("a").find(["10"])
+
+
+@pytest.mark.parametrize(
+    ("late", "kinds"),
+    [
+        (("3", "5"), (pa.int64(), pa.int64())),
+        (("-5", "5"), (pa.int64(), pa.int64())),
+        (("9223372036854775808", "5"), (pa.uint64(), pa.int64())),
+        (("007", "5"), (pa.string(), pa.int64())),
+        (("5", "x"), (pa.int64(), pa.string())),
+        (("x", ""), (pa.string(), pa.int64())),
+    ],
+    ids=str,
+)
+def test_a_late_row_of_a_text_file_says_the_kind_of_ids(tmp_path, monkeypatch, late, kinds):
+    monkeypatch.setattr(scan, "MAX_ROWS", 2)
+    ends = [list(column) for column in zip(("5", "7"), ("2", "5"), ("0", "9"), ("7", "7"), late, strict=True)]
+    (tmp_path / "n.csv").write_text("s,t\n" + "".join(f"{s},{t}\n" for s, t in zip(*ends, strict=True)))
+    typed = [pa.array([text or None for text in end]).cast(kind) for end, kind in zip(ends, kinds, strict=True)]
+    stores = []
+    for rows in (str(tmp_path / "n.csv"), pa.table(dict(zip("st", typed, strict=True)))):
+        build(tmp_path, edges=[ramet.EdgeTable(("n", "to", "n"), rows, "s", "t")], missing="drop")
+        stores.append(files_of(tmp_path / "store"))
+    assert stores[0] == stores[1]
 
 
 def test_keys_of_several_columns(tmp_path):

@@ -18,16 +18,14 @@ from ramet.storage.contents import Contents
 def test_a_map_gives_positions_by_first_occurrence(tmp_path):
     for folder in (b"", bytes(tmp_path)):
         ids = _core.IdMap("uint64", folder)
-        positions, is_new = ids.add(np.array([2**64 - 1, 7, 2**63, 7], np.uint64))
-        assert positions.tolist() == [0, 1, 2, 1] and is_new == 3 and ids.size == 3
+        assert ids.add([np.array([2**64 - 1, 7, 2**63, 7], np.uint64)])[:, 0].tolist() == [0, 1, 2, 1] and ids.size == 3
         assert ids.find(np.array([2**63, 5], np.uint64), threads=2).tolist() == [2, -1]
         arrays = ids.arrays()
         assert arrays["value"].tolist() == [2**64 - 1, 7, 2**63] and arrays["order"].tolist() == [1, 2, 0]
 
         ids = _core.IdMap("text", folder)
-        assert ids.add(text("u17", "", "é"))[0].tolist() == [0, 1, 2]
-        positions, is_new = ids.add(text("u3", "u17"))
-        assert positions.tolist() == [3, 0] and is_new == 1
+        assert ids.add([text("u17", "", "é")]).tolist() == [[0], [1], [2]]
+        assert ids.add([text("u3", "u17")] * 2, np.eye(2, dtype=bool)).tolist() == [[-1, 3], [0, -1]]
         assert ids.find(text("é", "e", "u3")).tolist() == [2, -1, 3]
         assert (ids.memory == 0) == bool(folder)
         arrays = ids.arrays()
@@ -39,12 +37,12 @@ def test_a_map_gives_positions_by_first_occurrence(tmp_path):
 def test_a_map_refuses_what_are_no_ids_of_its_kind():
     ids = _core.IdMap("int64")
     with pytest.raises(ValueError, match="ids are float64"):
-        ids.add(np.ones(2))
+        ids.add([np.ones(2)])
     with pytest.raises(ValueError, match="id 1 is not UTF-8"):
-        _core.IdMap("text").add((np.array([97, 255], np.uint8), np.arange(3)))
+        _core.IdMap("text").add([(np.array([97, 255], np.uint8), np.arange(3))])
     with pytest.raises(ValueError, match="cannot be added once"):
         ids.arrays()
-        ids.add(np.arange(2))
+        ids.add([np.arange(2)])
 
 
 def test_a_full_disk_is_an_error(tmp_path):
@@ -53,7 +51,7 @@ def test_a_full_disk_is_an_error(tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1][1]))
         with pytest.raises(OSError, match=r"cannot reserve .* bytes of the hash table of ids: File too large"):
-            ids.add(np.arange(100_000))
+            ids.add([np.arange(100_000)])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before[1])
         signal.signal(signal.SIGXFSZ, before[0])
@@ -126,7 +124,7 @@ def test_many_ids_are_found():
     values = np.random.default_rng(0).permutation(40_000) * 977 - 10**7
     for kind, given in (("int64", values), ("text", text(*(f"item-{v}" for v in values)))):
         ids, contents = _core.IdMap(kind), Contents()
-        ids.add(given)
+        ids.add([given])
         contents.add_node_type("item", len(values))
         contents.add_ids("item", ids.arrays())
         found = contents.segment().ids("item").find(given, threads=2)

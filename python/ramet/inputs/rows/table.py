@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
 from typing import Protocol
 
 import pyarrow as pa
@@ -53,6 +54,7 @@ class Rows:
         self._kinds: dict[Column, pa.DataType] = {}
         self._places: dict[int, dict[Column, int]] = {}  # by id of the tuple of names, which parts may share
         self._starts = [0]  # the first rows of parts, as far as they are known
+        self._lock = Lock()  # of _starts: passes may be side by side
         for part in parts:
             if part.num_rows is None:
                 break
@@ -166,9 +168,10 @@ class Rows:
 
     def _finish(self, number: int, end: int) -> None:
         """Notes where a part ends, and that it still ends where it did."""
-        if len(self._starts) == number + 1:
-            self._starts.append(end)
-        elif self._starts[number + 1] != end:
+        with self._lock:
+            if len(self._starts) == number + 1:
+                self._starts.append(end)
+        if self._starts[number + 1] != end:
             start, was = self._starts[number : number + 2]
             raise ValueError(
                 f"{self.what}: {self._parts[number].name} had {was - start} rows and now has {end - start}; it must "

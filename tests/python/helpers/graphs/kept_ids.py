@@ -23,7 +23,7 @@ def text(*ids):
 def give_ids(store, kind: str, given) -> None:
     """To the nodes of a store in a folder that has one type of them."""
     ids, folder = _core.IdMap(kind), store / "ids" / "node"
-    ids.add(given)
+    ids.add([given])
     folder.mkdir(parents=True)
     for name, array in ids.arrays().items():
         np.save(folder / name, array)
@@ -35,7 +35,7 @@ def contents_with_ids() -> Contents:
     shops = text(*map(encoded_tuple, SHOPS))
     for name, kind, given in ("user", "text", text(*USERS)), ("item", "uint64", ITEMS), ("shop", "tuple", shops):
         kept = _core.IdMap(kind)
-        kept.add(given)
+        kept.add([given])
         contents.add_node_type(name, kept.size)
         contents.add_ids(name, kept.arrays())
     contents.add_node_type("city", 2)
