@@ -6,6 +6,7 @@ BUILT  := $(VENV)/.built
 OLDEST := build/oldest
 RAY    := build/ray
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+PIP    := $(PYTHON_IN_VENV) -m pip -qq --disable-pip-version-check
 # Options of pip for the package: its build folder is that of the C++ tests, which are made of the same objects.
 AS_BUILT := --no-build-isolation --no-deps -Cbuild-dir=build/release -Cbuild.targets=_core_stub \
   $(addprefix -Ccmake.define.,RAMET_TESTS=ON RAMET_CUDA=OFF CMAKE_COMPILE_WARNING_AS_ERROR=ON)
@@ -18,6 +19,8 @@ STEP   := tools/step.sh
 # work by turning take the cores from other processes. What torch compiles is there for all programs of tests.
 PYTEST = env OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive TORCHINDUCTOR_COMPILE_THREADS=1 TORCHINDUCTOR_CACHE_DIR=$(CURDIR)/build/inductor $(PYTHON_IN_VENV) -m pytest --numprocesses 3 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
 PYTEST_OLDEST = $(subst $(PYTHON_IN_VENV),$(OLDEST)/bin/python,$(call PYTEST,oldest))
+# $(TEST_WHEEL) FOLDER of wheels
+TEST_WHEEL = $(PYTHON_IN_VENV) -m pytest tests/wheel --wheels
 # $(CTEST) PRESET
 CTEST  := tools/ctest.sh
 
@@ -34,10 +37,15 @@ ifneq ($(CUDACXX),)
 export CUDACXX
 endif
 
+# The interpreters that there are, of those that need a wheel each.
+THERE    = $(shell $1 -c "" 2>/dev/null && echo $1)
+PYTHONS ?= $(call THERE,python3.10) $(call THERE,python3.11) $(firstword $(foreach minor,12 13 14,$(call THERE,python3.$(minor))))
+
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-aarch64 test-cuda test-slow test-oldest test-ray test-times docs fuzz asan cuda \
+.PHONY: help setup build wheel demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-aarch64 test-cuda test-slow test-oldest test-ray \
+  test-wheel test-versions test-times docs fuzz asan cuda \
   coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -48,12 +56,16 @@ setup: $(READY)  ## virtual environment with the pinned packages; missing system
 
 build: $(BUILT)  ## the Python package, compiled and installed into the environment
 
+wheel: setup  ## source distribution and wheels, in build/wheel; PYTHONS="python3.10 python3.12"
+	@$(PIP) install --requirement tools/wheel/requirements.txt
+	@tools/wheel/make.sh $(PYTHONS)
+
 demo: build  ## generate a graph, train on it with two processes, print a table
 	@$(PYTHON_IN_VENV) examples/demo.py
 
 test: lint test-cpp test-python  ## lint, C++ and Python: what a change should pass, in minutes
 
-test-all: docs test-includes test-tidy test-asan test-tsan test-aarch64 test-cuda test-slow fuzz  ## the rest of what CI checks
+test-all: docs test-includes test-tidy test-asan test-tsan test-aarch64 test-cuda test-slow test-wheel fuzz  ## the rest of what CI checks
 
 test-cpp: setup  ## C++ tests, optimized build
 	@cmake --preset release >/dev/null
@@ -124,13 +136,22 @@ test-slow: build  ## Python tests that take long: statistics, trainings, benchma
 	@$(STEP) test-slow $(call PYTEST,slow) -m slow $$(grep -rl --include="test_*.py" mark.slow tests/python) # imports no others
 
 test-oldest: build $(OLDEST)/.ready  ## Python tests with constraints-oldest.txt: the oldest torch, PyG and numpy, and DGL
-	@rm -f $(OLDEST)/*.whl && $(PYTHON_IN_VENV) -m pip wheel -qq --disable-pip-version-check --wheel-dir $(OLDEST) $(AS_BUILT) .
+	@rm -f $(OLDEST)/*.whl && $(PIP) wheel --wheel-dir $(OLDEST) $(AS_BUILT) .
 	@$(OLDEST)/bin/pip install -qq --disable-pip-version-check --no-deps --force-reinstall $(OLDEST)/*.whl
 	@$(STEP) test-oldest $(PYTEST_OLDEST) -m "not slow"
 	@$(PYTEST_OLDEST) -k dgl tests/python/test_readme.py
 
 test-ray: build $(RAY)/.ready  ## examples/ray_train.py, with Ray, which no other target installs
 	@env OMP_NUM_THREADS=1 $(RAY)/bin/python -m pytest tests/python/distributed/test_ray.py
+
+test-wheel: build  ## the wheel of what `make build` compiled, in an environment without a compiler
+	@$(PIP) install --requirement tools/wheel/requirements.txt
+	@rm -rf build/test-wheel && $(PIP) wheel --wheel-dir build/test-wheel/untagged $(AS_BUILT) .
+	@auditwheel repair --wheel-dir build/test-wheel build/test-wheel/untagged/*.whl
+	@$(STEP) test-wheel $(TEST_WHEEL) build/test-wheel
+
+test-versions: wheel  ## the wheels with each line of tests/wheel/versions.txt: Pythons, torches, numpys; downloads gigabytes
+	@$(TEST_WHEEL) build/wheel --versions --timeout 7200
 
 fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=30
 	@$(STEP) fuzz tools/fuzz.sh $(SECONDS)
@@ -189,6 +210,5 @@ $(READY): FORCE
 
 $(BUILT): $(READY) $(PACKAGE)
 	@touch $@.started
-	@$(STEP) build $(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check \
-	  --force-reinstall $(AS_BUILT) .
+	@$(STEP) build $(PIP) install --force-reinstall $(AS_BUILT) .
 	@mv $@.started $@  # dated from the start: an edit during the build counts as new
