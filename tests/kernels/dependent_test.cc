@@ -20,7 +20,9 @@ using namespace ramet;
 
 namespace {
 
-// The slow, obvious twins: of the C library, in long double.
+// The slow, obvious twins: of the C library, in long double. More than 80 bits are software's.
+
+constexpr size_t kCompared = std::numeric_limits<long double>::digits > 64 ? 10'000 : 300'000;
 
 long double upper_tail(long double z) {
   return std::erfc(z / std::sqrt(2.0L)) / 2;
@@ -86,7 +88,7 @@ std::vector<uint64_t> words(size_t size) {
 }  // namespace
 
 TEST_CASE("the cubics join the normal distribution's values and slopes, rounded to 32 bits") {
-  if (std::numeric_limits<long double>::digits < 64) return;
+  if (std::numeric_limits<long double>::digits != 64) return;
   int wrong = 0;
   long double at_end = 0;
   for (int i = kQuantileOctaves * kQuantileParts - 1; i >= 0; --i) {
@@ -120,7 +122,7 @@ TEST_CASE("the tables are the same bits with every compiler") {
 
 TEST_CASE("a word's normal has the word as its upper tail") {
   double worst = 0, worst_relative = 0;
-  for (const uint64_t word : words(300'000)) {
+  for (const uint64_t word : words(kCompared)) {
     const bool upper = word < uint64_t{1} << 63;
     const uint64_t v = (upper ? word : ~word) >> 11;
     const long double p = std::ldexp(static_cast<long double>(v) + 0.5L, -53);
@@ -136,7 +138,7 @@ TEST_CASE("a word's normal has the word as its upper tail") {
 
 TEST_CASE("a normal's word is its upper tail") {
   double worst_relative = 0;
-  for (uint64_t i = 0; i < 300'000; ++i) {
+  for (uint64_t i = 0; i < kCompared; ++i) {
     const double z = static_cast<double>(mix64(i) >> 11) * 0x1p-53 * (i % 2 == 0 ? 12 : 3);
     const auto exact = static_cast<double>(std::ldexp(upper_tail(z), 52));
     const auto got = static_cast<double>(rank_of(z));
