@@ -1,6 +1,7 @@
 #!/bin/bash
 # sbatch slurm.sh: one program on several machines, a copy of the store on each.
-# Edit two places: (1) the machines, (2) the program. `srun` must not pin ranks: ramet.affinity() does.
+# Edit two places: (1) the machines, (2) the program. A task is a machine, so srun pins nothing;
+# a program that calls ramet.affinity() gives each of its trainers cores of its own.
 #SBATCH --job-name=ramet
 # (1) machines, trainers on each, their cores, time
 #SBATCH --nodes=2
