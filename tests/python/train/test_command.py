@@ -164,7 +164,7 @@ def test_without_matplotlib_there_is_no_plot(store, tmp_path, capfd, monkeypatch
     assert main(["train", str(store), "--out", str(out), *options]) == 0
     printed = capfd.readouterr().out
     assert "test accuracy" in printed and "no plot (curves.png): matplotlib is not installed\n" in printed
-    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "metrics.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "epochs.csv", "metrics.json"]
 
 
 # ---- the example
