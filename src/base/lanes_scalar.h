@@ -29,6 +29,7 @@ struct Scalar {
   static constexpr F64 fill_f64(double v) { return v; }
   static constexpr F64 add_f64(F64 a, F64 b) { return a + b; }
   static constexpr F64 mul_f64(F64 a, F64 b) { return a * b; }
+  static constexpr F64 div_f64(F64 a, F64 b) { return a / b; }
   static constexpr F64 as_f64(U64 a) { return std::bit_cast<double>(a); }
   static constexpr U64 as_u64(F64 a) { return std::bit_cast<uint64_t>(a); }
   static constexpr F64 gather_f64(const double* table, U64 row) { return table[row]; }

@@ -3,43 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/dependent_lanes.h"
 #include "base/lanes_scalar.h"
-#include "base/prefetch.h"
 #include "edges_in_time.h"
 #include "kernels/cpu/isa_kernels.h"
-#include "ramet/error.h"
 #include "ramet/sampler.h"
-#include "weights.h"
+#include "smallest_edges.h"
+#include "weighted_rule.h"
 
 namespace ramet {
 namespace {
-
-// An in-edge at position `x` of its row.
-template <typename Number>
-struct NumberedEdge {
-  Number number;
-  int64_t x;
-  bool operator<(const NumberedEdge& other) const {
-    return number != other.number ? number < other.number : x < other.x;
-  }
-};
-
-// Leaves the k smallest, in the order of their positions.
-template <typename Number>
-void keep_smallest(std::vector<NumberedEdge<Number>>& edges, int64_t k) {
-  if (k < std::ssize(edges)) {
-    std::nth_element(edges.begin(), edges.begin() + k, edges.end());
-    edges.resize(static_cast<size_t>(k));
-  }
-  std::sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
-}
 
 // Where a mixed word is at most `bound`, one of the two that it is made of is at most this: since
 // words are upper tails, cos n0 + sin n1 reaches z > 0 only where n0 or n1 reaches z / (cos + sin).
@@ -134,100 +111,6 @@ class SmallestWordsRule {
   RowEdges edges_;
   RowWords words_;
   std::vector<NumberedEdge<uint64_t>> found_;
-};
-
-// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
-// exponential number divided by the weight is the time at which an edge is drawn, if edges are
-// drawn one after the other in proportion to the weights that are left.
-template <typename Id, typename Weight, typename RowEdges>
-class WeightedRule {
- public:
-  WeightedRule(const RelationTask<Id>& task,
-               const DrawKeys& hop_keys,
-               const Weighted& method,
-               const Array& table,
-               RowEdges edges)
-      : task_(task),
-        hop_keys_(hop_keys),
-        method_(method),
-        weights_(table.as<Weight>()),
-        edges_(std::move(edges)) {}
-
-  template <typename Index, typename Picks>
-  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
-    const auto edges = edges_.of(stored, row, i);
-    if (method_.replace && task_.fanout != kAllNeighbors) {
-      draw(keys, row, edges);
-    } else {
-      find_smallest(keys, row, edges);
-    }
-    picks.take(task_, stored, std::ssize(found_),
-               [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
-  }
-
-  // Asks for the weights of a row that will be drawn from soon.
-  template <typename Index>
-  void request(std::span<const Index> /*stored*/, const Row& row) const {
-    constexpr int64_t kMost = 512;  // the hardware sees the rest
-    constexpr int64_t kWeightsOfLine = 64 / sizeof(Weight);
-    const Weight* of_row = weights_.data() + row.begin;
-    for (int64_t x = 0; x < std::min(row.degree, kMost); x += kWeightsOfLine)
-      prefetch(of_row + x);
-  }
-
- private:
-  [[nodiscard]] double weight(const Row& row, int64_t x) const {
-    return checked_weight(weights_, row.begin + x, method_.table, task_.edges);
-  }
-
-  template <typename Edges>
-  void find_smallest(const DrawKeys& keys, const Row& row, const Edges& edges) {
-    constexpr int64_t kSpare = 16;          // so that the largest are dropped many at a time
-    constexpr double kSlack = 1 + 0x1p-40;  // more than the numbers are off by
-    const int64_t all = edges.size();
-    const int64_t k = task_.fanout == kAllNeighbors ? all : std::min(task_.fanout, all);
-    double bound = std::numeric_limits<double>::max();  // k edges before have smaller numbers
-    found_.clear();
-    words_.for_each(keys, edges, ~uint64_t{0}, [&](int64_t x, uint64_t word) {
-      const double w = weight(row, x), u = fraction_of(word);
-      // -log u >= 1 - u > 0 spares most edges of a long row the logarithm, and drops weights of 0.
-      if (1 - u > bound * w * kSlack) return;
-      found_.push_back({minus_log(u) / w, x});
-      if (std::ssize(found_) < 2 * k + kSpare) return;
-      keep_smallest(found_, k);
-      bound = std::max_element(found_.begin(), found_.end())->number;
-    });
-    keep_smallest(found_, k);
-  }
-
-  // Independent draws: the first edge at which the running sum of weights exceeds a fraction of it.
-  template <typename Edges>
-  void draw(const DrawKeys& keys, const Row& row, const Edges& edges) {
-    found_.clear();
-    sums_.clear();
-    double sum = 0;
-    for (int64_t j = 0; j < edges.size(); ++j)
-      sums_.push_back(sum += weight(row, edges[j]));
-    if (sum == 0) return;
-    if (task_.fanout > kMaxPicks / task_.num_dst())
-      throw_too_many_picks(task_.edges, task_.fanout, task_.num_dst(), kMaxPicks);
-    for (int64_t t = 0; t < task_.fanout; ++t) {
-      const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
-      const auto drawn = std::upper_bound(sums_.begin(), sums_.end(), u * sum);  // u * sum < sum
-      found_.push_back({0, edges[drawn - sums_.begin()]});
-    }
-    keep_smallest(found_, task_.fanout);
-  }
-
-  const RelationTask<Id>& task_;
-  const DrawKeys& hop_keys_;
-  const Weighted& method_;
-  const std::span<const Weight> weights_;
-  RowEdges edges_;
-  RowWords words_;
-  std::vector<NumberedEdge<double>> found_;
-  std::vector<double> sums_;
 };
 
 // EdgeScan::sample(): make_rule(edges) gives a rule that draws from EveryEdge, or from

@@ -2,23 +2,17 @@
 // docs/semantics.md, section 13.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/exponential_lanes.h"
+#include "base/lanes_scalar.h"
+#include "kernels/cpu/weighted_scan.h"
 #include "ramet/graph.h"
 
 namespace ramet {
-
-// Outside, numbers that are made of weights, or their sums, are too large or too small for a
-// double's precision.
-inline constexpr double kSmallestWeight = 1e-290, kLargestWeight = 1e290;
-
-constexpr bool is_weight(double value) {
-  return (value >= kSmallestWeight && value <= kLargestWeight) || value == 0;
-}
 
 [[noreturn]] void throw_bad_weight(double value,
                                    int64_t position,
@@ -43,24 +37,13 @@ void check_weights(const std::string& table,
                    const Graph& graph);
 
 // A word as a number in (0, 1), exact.
-constexpr double fraction_of(uint64_t word) {
-  return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
+inline double fraction_of(uint64_t word) {
+  return fraction_lanes<Scalar>(word);
 }
 
-// The negative logarithm of a fraction, of + - x / alone, so that its bits are the same everywhere:
-// u = m 2^e with m about 1, and log m = 2 atanh((m - 1) / (m + 1)) by its series.
+// The negative logarithm of a fraction.
 inline double minus_log(double u) {
-  int e = 0;
-  double m = std::frexp(u, &e);  // exact, in [1/2, 1)
-  if (m < 0x1.6a09e667f3bcdp-1) {
-    m *= 2;
-    --e;
-  }
-  const double f = (m - 1) / (m + 1), square = f * f;
-  double sum = 0;
-  for (int n = 21; n > 0; n -= 2)
-    sum = sum * square + 1.0 / n;
-  return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
+  return minus_log_lanes<Scalar>(u);
 }
 
 }  // namespace ramet

@@ -13,6 +13,7 @@
 #include "lanes_avx2.h"
 #include "row_lanes_avx2.h"
 #include "update_avx2.h"
+#include "weighted_lanes.h"
 
 namespace ramet {
 namespace {
@@ -52,6 +53,7 @@ const IsaKernels& avx2_kernels() {
       .floyd = floyd_lanes<Avx2>,
       .labor = {labor_scan<Avx2, int32_t>, labor_scan<Avx2, int64_t>, words_of<Avx2>},
       .update = {update_row<Avx2Update>, add_row<Avx2Update>},
+      .weighted = weighted_lanes<Avx2>(),
   };
   return kernels;
 }

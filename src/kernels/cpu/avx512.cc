@@ -12,6 +12,7 @@
 #include "lanes_avx512.h"
 #include "row_lanes_avx512.h"
 #include "update_avx512.h"
+#include "weighted_lanes.h"
 
 namespace ramet {
 namespace {
@@ -42,6 +43,7 @@ const IsaKernels& avx512_kernels() {
       .floyd = floyd_lanes<Avx512>,
       .labor = {labor_scan<Avx512, int32_t>, labor_scan<Avx512, int64_t>, words_of<Avx512>},
       .update = {update_row<Avx512Update>, add_row<Avx512Update>},
+      .weighted = weighted_lanes<Avx512>(),
   };
   return kernels;
 }

@@ -8,6 +8,12 @@
 
 namespace ramet {
 
+// What absorb(key, value) of ramet/random.h adds to the key.
+template <typename L>
+typename L::U64 stream_of(typename L::U64 value) {
+  return L::mul64(L::add64(value, L::fill64(1)), kLaneGolden);
+}
+
 template <typename L>
 struct PlainKeys {
   using U64 = typename L::U64;

@@ -10,6 +10,7 @@
 #include "labor_scan.h"
 #include "ramet/isa.h"
 #include "update.h"
+#include "weighted_scan.h"
 
 namespace ramet {
 
@@ -24,6 +25,7 @@ struct IsaKernels {
   FloydKernel floyd;
   LaborKernel labor;
   UpdateKernels update;
+  WeightedKernel weighted;
 };
 
 // Of a set that this machine has: up to isa().

@@ -13,12 +13,6 @@
 
 namespace ramet {
 
-// What absorb(key, source) of ramet/random.h adds to the key.
-template <typename L>
-typename L::U64 stream_of(typename L::U64 source) {
-  return L::mul64(L::add64(source, L::fill64(1)), kLaneGolden);
-}
-
 template <typename L>
 struct PlainLabor {
   using U64 = typename L::U64;

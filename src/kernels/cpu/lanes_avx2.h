@@ -64,6 +64,9 @@ struct Avx2 {
   static F64 fill_f64(double v) { return _mm256_set1_pd(v); }
   static F64 add_f64(F64 a, F64 b) { return _mm256_add_pd(a, b); }
   static F64 mul_f64(F64 a, F64 b) { return _mm256_mul_pd(a, b); }
+  static F64 div_f64(F64 a, F64 b) { return _mm256_div_pd(a, b); }
+  static F64 load_f64(const double* p) { return _mm256_loadu_pd(p); }
+  static F64 load_f64(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
   static F64 as_f64(U64 a) { return _mm256_castsi256_pd(a); }
   static U64 as_u64(F64 a) { return _mm256_castpd_si256(a); }
   static F64 gather_f64(const double* table, U64 row) { return _mm256_i64gather_pd(table, row, 8); }
@@ -99,6 +102,13 @@ struct Avx2 {
     const U64 sign = fill64(uint64_t{1} << 63);  // there is a comparison of signed numbers alone
     const U64 above = _mm256_cmpgt_epi64(bit_xor(a, sign), bit_xor(b, sign));
     return 0xfU & ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(above)));
+  }
+  static uint32_t at_most_f64(F64 a, F64 b) {
+    return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LE_OQ)));
+  }
+  // counts + (a < b ? 1 : 0)
+  static U64 count_less(U64 counts, F64 a, F64 b) {
+    return _mm256_sub_epi64(counts, as_u64(_mm256_cmp_pd(a, b, _CMP_LT_OQ)));
   }
   static U32 iota32() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
   // Writes the lanes of `v` that `mask` has side by side, and anything after them, kCount lanes in

@@ -46,6 +46,9 @@ struct Avx512 {
   static F64 fill_f64(double v) { return _mm512_set1_pd(v); }
   static F64 add_f64(F64 a, F64 b) { return _mm512_add_pd(a, b); }
   static F64 mul_f64(F64 a, F64 b) { return _mm512_mul_pd(a, b); }
+  static F64 div_f64(F64 a, F64 b) { return _mm512_div_pd(a, b); }
+  static F64 load_f64(const double* p) { return _mm512_loadu_pd(p); }
+  static F64 load_f64(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
   static F64 as_f64(U64 a) { return _mm512_castsi512_pd(a); }
   static U64 as_u64(F64 a) { return _mm512_castpd_si512(a); }
   static F64 gather_f64(const double* table, U64 row) { return _mm512_i64gather_pd(row, table, 8); }
@@ -80,6 +83,13 @@ struct Avx512 {
 
   // A bit for each 64-bit lane.
   static uint32_t at_most(U64 a, U64 b) { return widened(_mm512_cmple_epu64_mask(a, b)); }
+  static uint32_t at_most_f64(F64 a, F64 b) {
+    return widened(_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ));
+  }
+  // counts + (a < b ? 1 : 0)
+  static U64 count_less(U64 counts, F64 a, F64 b) {
+    return _mm512_mask_add_epi64(counts, _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), counts, fill64(1));
+  }
   static U32 iota32() {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   }

@@ -15,6 +15,7 @@ const IsaKernels& portable_kernels() {
       .floyd = floyd_portable,
       .labor = labor_portable(),
       .update = update_portable(),
+      .weighted = weighted_portable(),
   };
   return kernels;
 }

@@ -78,6 +78,17 @@ def test_the_smallest_and_the_largest_weights(sampler, weight):
     check(pair_of(edges, 50, np.full(len(edges[0]), weight)), np.arange(50).tolist(), [3, 2], sampler=sampler)
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+@pytest.mark.parametrize("largest", [1, 1e30, 1e290])
+def test_long_rows(sampler, largest):
+    """Section 13: also where one weight is nearly all of the sum, so that a first guess of a bound is too small."""
+    edges = edge_list(50, 50, 200, seed=2, hub=2500)
+    weights = some_weights(edges.shape[1], np.float64)
+    weights[::700] = largest
+    for fanout in (1, 10, 200):
+        check(pair_of(edges, 50, weights), [3, 49, 20, 0], [fanout], sampler=sampler)
+
+
 def test_numbers_without_a_twin():
     """Section 13: the logarithm is one, and both ends of it are numbers."""
     words = [0, 2**64 - 1, *(int(w) for w in np.random.default_rng(0).integers(0, 2**64 - 1, 2000, np.uint64))]
