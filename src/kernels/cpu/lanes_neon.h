@@ -63,6 +63,9 @@ struct Neon {
   static F64 fill_f64(double v) { return vdupq_n_f64(v); }
   static F64 add_f64(F64 a, F64 b) { return vaddq_f64(a, b); }
   static F64 mul_f64(F64 a, F64 b) { return vmulq_f64(a, b); }
+  static F64 div_f64(F64 a, F64 b) { return vdivq_f64(a, b); }
+  static F64 load_f64(const double* p) { return vld1q_f64(p); }
+  static F64 load_f64(const float* p) { return vcvt_f64_f32(vld1_f32(p)); }
   static F64 as_f64(U64 a) { return vreinterpretq_f64_u64(a); }
   static U64 as_u64(F64 a) { return vreinterpretq_u64_f64(a); }
   static F64 gather_f64(const double* table, U64 row) {
@@ -91,10 +94,10 @@ struct Neon {
   }
 
   // A bit for each 64-bit lane.
-  static uint32_t at_most(U64 a, U64 b) {
-    const uint32x2_t truth = vmovn_u64(vcleq_u64(a, b));
-    return (vget_lane_u32(truth, 0) & 1) | (vget_lane_u32(truth, 1) & 2);
-  }
+  static uint32_t at_most(U64 a, U64 b) { return bits_of64(vcleq_u64(a, b)); }
+  static uint32_t at_most_f64(F64 a, F64 b) { return bits_of64(vcleq_f64(a, b)); }
+  // counts + (a < b ? 1 : 0)
+  static U64 count_less(U64 counts, F64 a, F64 b) { return vsubq_u64(counts, vcltq_f64(a, b)); }
   static U32 iota32() {
     constexpr uint32_t kCounted[] = {0, 1, 2, 3};
     return of32(vld1q_u32(kCounted));
@@ -108,6 +111,10 @@ struct Neon {
   }
 
  private:
+  static uint32_t bits_of64(Truth truth) {
+    const uint32x2_t lanes = vmovn_u64(truth);
+    return (vget_lane_u32(lanes, 0) & 1) | (vget_lane_u32(lanes, 1) & 2);
+  }
   static uint32x4_t as32(U32 v) { return vreinterpretq_u32_u64(v); }
   static U32 of32(uint32x4_t v) { return vreinterpretq_u64_u32(v); }
 };

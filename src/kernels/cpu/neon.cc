@@ -11,6 +11,7 @@
 #include "lanes_neon.h"
 #include "row_lanes_neon.h"
 #include "update_neon.h"
+#include "weighted_lanes.h"
 
 namespace ramet {
 namespace {
@@ -50,6 +51,7 @@ const IsaKernels& neon_kernels() {
       .floyd = floyd_lanes<Neon>,
       .labor = {labor_scan<Neon, int32_t>, labor_scan<Neon, int64_t>, words_of<Neon>},
       .update = {update_row<NeonUpdate>, add_row<NeonUpdate>},
+      .weighted = weighted_lanes<Neon>(),
   };
   return kernels;
 }
