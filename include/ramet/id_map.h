@@ -55,7 +55,7 @@ class IdMap {
 
 // The integers, int64_t or uint64_t, that texts are as they are normally written: 7 is one, and 007
 // and +7 are none, for which `is_parsed` is false and the value is 0. Returns whether all are
-// integers. kInvalidArgument as of count_ids().
+// integers. kInvalidArgument for ids that are no texts, and as of count_ids().
 template <typename Integer>
 bool parse_ids(const IdList& texts,
                std::span<Integer> values,

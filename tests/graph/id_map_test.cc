@@ -150,6 +150,25 @@ TEST_CASE("new ids of two lists are numbered row by row, without those that are 
   CHECK_THROWS_AS(map->add(lists, std::span(absent).first(9), positions), Error);
 }
 
+TEST_CASE("ids that do not fit the room for their positions are refused") {
+  Texts texts{{"1"}};
+  const IdList list = texts.list(), lists[] = {list, list};
+  std::vector<int64_t> positions(3);
+  bool is_parsed[3];
+  const auto map = IdMap::create("text");
+  const auto refuses = [&](std::span<const IdList> some) {
+    CHECK_THROWS_WITH_AS(map->add(some, {}, positions), doctest::Contains("room for 3"), Error);
+  };
+  refuses(lists);
+  refuses({});
+  CHECK(map->size() == 0);
+  const std::span one = std::span(positions).first(1);
+  CHECK_THROWS_WITH_AS(parse_ids({borrow(positions)}, std::span(positions), {is_parsed, 3}),
+                       doctest::Contains("expected uint8"), Error);
+  CHECK_THROWS_AS(parse_ids(list, one, {is_parsed, 0}), Error);
+  CHECK(parse_ids(list, one, is_parsed));
+}
+
 TEST_CASE("texts that are integers as they are normally written") {
   Texts texts{{"0", "-7", "9223372036854775807", "9223372036854775808", "18446744073709551615",
                "18446744073709551616", "-9223372036854775808", "-9223372036854775809", "007", "-0",

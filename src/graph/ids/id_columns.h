@@ -82,13 +82,7 @@ class TextColumn {
     offsets_->grow(sizeof(int64_t));
   }
 
-  [[nodiscard]] Ids view_of(const IdList& ids) const {
-    static const std::string kPlace = "the offsets of ids";
-    if (ids.values.dtype != DType::kUInt8 || ids.offsets.data == nullptr)
-      throw_invalid("ids are ", ids.values.describe(), ", expected uint8 of text and its offsets");
-    return {ids.values.data, ids.values.rows(), ids.offsets.as<int64_t>().data(),
-            ids.offsets.rows() - 1, kPlace};
-  }
+  [[nodiscard]] Ids view_of(const IdList& ids) const { return text_ids(ids); }
   void check(const Ids& ids, size_t i) const;
   // Products of 64 bits folded to 64, two words at a time. Who does not know the key cannot make
   // ids that collide.

@@ -31,10 +31,14 @@ class HashedIds final : public IdMap {
     if (is_sealed_) throw_invalid("ids cannot be added once arrays() was called");
     if (!absent.empty() && absent.size() != positions.size())
       throw_invalid("absent is of ", absent.size(), " ids, expected ", positions.size());
+    const size_t rows = lists.empty() ? 0 : positions.size() / lists.size();
+    if (rows * lists.size() != positions.size())
+      throw_invalid("there is room for ", positions.size(),
+                    " positions, expected a multiple of the ", lists.size(), " lists of ids");
     const auto is_absent = [&](size_t place) { return !absent.empty() && absent[place]; };
     std::vector<Ids> views;
     for (const IdList& list : lists) {
-      require_room(list, positions.size() / lists.size());
+      require_room(list, rows);
       views.push_back(column_.view_of(list));
     }
     for (size_t i = 0; i < lists.size(); ++i)

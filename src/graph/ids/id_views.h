@@ -103,4 +103,13 @@ class TextIds {
   const std::string* place_ = nullptr;
 };
 
+// kInvalidArgument for ids that are no texts.
+inline TextIds text_ids(const IdList& ids) {
+  static const std::string kPlace = "the offsets of ids";
+  if (ids.values.dtype != DType::kUInt8 || ids.offsets.data == nullptr)
+    throw_invalid("ids are ", ids.values.describe(), ", expected uint8 of text and its offsets");
+  return {ids.values.data, ids.values.rows(), ids.offsets.as<int64_t>().data(),
+          ids.offsets.rows() - 1, kPlace};
+}
+
 }  // namespace ramet

@@ -27,10 +27,8 @@ bool parse_ids(const IdList& list,
                std::span<Integer> values,
                std::span<bool> is_parsed,
                int threads) {
-  static const std::string kPlace = "the offsets of ids";
-  require_room(list, values.size());
-  const TextIds ids(list.values.data, list.values.rows(), list.offsets.as<int64_t>().data(),
-                    list.offsets.rows() - 1, kPlace);
+  require_room(list, std::min(values.size(), is_parsed.size()));
+  const TextIds ids = text_ids(list);
   std::atomic<bool> are_all_parsed = true;
   const auto parse_some = [&](int64_t first, int64_t end) {
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(end); ++i) {
@@ -38,7 +36,7 @@ bool parse_ids(const IdList& list,
       if (!is_parsed[i]) are_all_parsed = false;
     }
   };
-  parallel_for(static_cast<int64_t>(values.size()), kParseGrain, threads, parse_some);
+  parallel_for(static_cast<int64_t>(ids.size()), kParseGrain, threads, parse_some);
   return are_all_parsed;
 }
 
