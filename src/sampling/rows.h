@@ -52,7 +52,7 @@ inline void read_ahead_rows(const EdgeType& edges, std::span<const Row> rows, in
   const int64_t width = edges.indices.row_bytes();
   for (const Row& row : rows) {
     const int64_t bytes = row.degree * width;
-    if (bytes > 0 && (fanout == kAllNeighbors || bytes <= fanout * kPage))
+    if (bytes > 0 && (fanout == kAllNeighbors || (bytes - 1) / kPage < fanout))
       read_ahead(static_cast<const char*>(edges.indices.data) + row.begin * width, bytes);
   }
 }

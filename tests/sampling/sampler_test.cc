@@ -11,6 +11,7 @@
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/random.h"
+#include "sampling/rows.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
 #include "support/slices.h"
@@ -79,6 +80,16 @@ TEST_CASE("batches are the same bits with every processor and compiler") {
     }
   }
   CHECK(bits == 2636804785962814258U);
+}
+
+TEST_CASE("edges that memory does not hold are read ahead for any fanout") {
+  const std::vector<int64_t> ids(4);
+  const std::vector<Row> rows{{0, 4}, {4, 0}};
+  EdgeType edges;
+  edges.indices = borrow(ids);
+  edges.read_by_row = true;
+  for (const int64_t fanout : {kAllNeighbors, int64_t{1}, INT64_MAX})
+    CHECK_NOTHROW(read_ahead_rows(edges, rows, fanout));  // nor overflows, as sanitizers see
 }
 
 // Against their twin batches are tested by tests/python/sampling.
