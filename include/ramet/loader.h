@@ -74,8 +74,8 @@ struct LoaderOptions {
   bool drop_last = false;
   int rank = 0, world = 1;  // this process takes its contiguous slice of every batch
   // Threads that make batches, one batch each. 0: as many as keep up with the caller, decided at
-  // run time, from 1 to the rank's share of hardware_threads(), at most kMaxAutomaticThreads.
-  // Unneeded threads would slow down the caller's own work.
+  // run time: 1 to kMaxAutomaticThreads, no more than hardware_threads(), nor than the rank's share
+  // of the machine's. Unneeded threads would slow down the caller's own work.
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;

@@ -11,7 +11,7 @@
 
 namespace ramet {
 
-// Number of processors this process may use; RAMET_NUM_THREADS, read once, lowers it.
+// Processors that the calling thread may use now; RAMET_NUM_THREADS, read once, lowers it.
 [[nodiscard]] int hardware_threads();
 
 // Number of processors of the machine.

@@ -28,7 +28,7 @@ struct PieceOf {
 
 int shift_of(int64_t row_bytes) {
   const auto rows = static_cast<uint64_t>(std::max<int64_t>(kPieceBytes / row_bytes, 1));
-  return std::min(static_cast<int>(std::bit_width(rows)) - 1, 30);
+  return static_cast<int>(std::bit_width(rows)) - 1;
 }
 
 // Edges by piece of x; in a piece by destination, as they were.
