@@ -15,10 +15,12 @@ TRAINERS=4
 
 # (2) the store on the shared file system, and the program
 STORE=$HOME/stores/products
-PROGRAM=(node_classification.py "${TMPDIR:-/tmp}/store")
+LOCAL=${TMPDIR:-/tmp}/store-$SLURM_JOB_ID
+PROGRAM=(node_classification.py "$LOCAL")
 
 # Rows are read at random: a local disk, not the shared one.
-srun cp -r "$STORE" "${TMPDIR:-/tmp}/store"
+trap 'srun rm -rf "$LOCAL"' EXIT
+srun cp -r "$STORE" "$LOCAL"
 HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 srun --cpu-bind=none torchrun --nnodes="$SLURM_NNODES" --nproc-per-node="$TRAINERS" \
   --rdzv-backend=c10d --rdzv-endpoint="$HEAD:29500" --rdzv-id="$SLURM_JOB_ID" "${PROGRAM[@]}"

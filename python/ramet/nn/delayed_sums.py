@@ -54,15 +54,20 @@ class DelayedSums:
         self._memory = memory
         self._sums: list[_Sum] = []
         self._num_found = 0
+        self._is_guess = False
 
     def delays(self, x: torch.Tensor) -> bool:
         return _bytes_of(x) > self._memory and x.dtype in _SUMMED
 
     def aggregate(self, edges: BlockEdges, x, reduce: str, weights=None) -> torch.Tensor:
         """core_ops.aggregate. Leaves the layer where this is asked for the first time."""
+        if self.waiting:  # the layer has caught a _Delayed
+            raise _Delayed
         at = self._num_found
         if at == len(self._sums) or self._sums[at].kind != _kind_of(x, reduce, weights):
-            self._sums[at:] = [_Sum.of(edges, x, reduce, weights)]
+            if at < len(self._sums) and not self._is_guess:
+                raise ValueError("a layer asks for other sums when it runs again on the same block (see layerwise())")
+            self._sums[at:], self._is_guess = [_Sum.of(edges, x, reduce, weights)], False
         result = self._sums[at].result
         if result is None:
             raise _Delayed
@@ -82,16 +87,18 @@ class DelayedSums:
         """layer(), or None where it waits for a sum."""
         self._num_found = 0
         try:
-            return layer()
+            result = layer()
         except _Delayed:
             return None
+        return None if self.waiting else result
 
     def guess(self, edges: BlockEdges, before: DelayedSums) -> bool:
         """Whether the layer will ask for what it asked for a block before, without weights. Its rows are not read then
         before the pass. A wrong guess costs time alone."""
         if len(before._sums) == 1 and before._sums[0].weights is None:
             self._sums = [_Sum.of(edges, before._sums[0].x, before._sums[0].reduce, None)]
-        return bool(self._sums)
+            self._is_guess = True
+        return self._is_guess
 
     def forget(self) -> None:
         """Gives the memory of the sums back, which all blocks of a pass share."""

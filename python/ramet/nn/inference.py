@@ -82,13 +82,15 @@ def layerwise(
     memory: bytes, an integer or a text such as "4G"; default: what is available. Where rows take more than half of it,
         a layer that reads them in place gets its sums by passes over the rows, from the first to the last. Half is for
         the sums of a pass. They are in the order of sources, which is that of edges where rows of the store are sorted.
+        Such a layer runs several times on a block, and must ask for the same sums in the same order each time.
         `table` is converted in `folder` first, if its dtype is another.
 
     On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
     that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
 
     Raises TypeError for layers with another signature and for results that are not rows. Raises ValueError for results
-    with another number of rows, or another width than in the batch before; OSError where the disk is too small.
+    with another number of rows, or another width than in the batch before, and for a layer that asks for other sums
+    when it runs again; OSError where the disk is too small.
     """
     require_whole(graph)
     layers = _layers_of(model)

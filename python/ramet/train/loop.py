@@ -105,6 +105,8 @@ class _Fit:
             if self.config.patience and bad_evaluations >= self.config.patience:
                 break
         self.bar.close()
+        if self.board:
+            self.board.close()
         return self._finish()
 
     def _train_epoch(self):
@@ -152,8 +154,9 @@ class _Fit:
         return bool(better)
 
     def _show(self, record):
-        for name in record.keys() - {"epoch"}:
-            self.board.add_scalar(name, record[name], record["epoch"])
+        for name, value in record.items():
+            if name != "epoch":
+                self.board.add_scalar(name, value, record["epoch"])
         self.board.flush()
 
     def _is_best(self, record):

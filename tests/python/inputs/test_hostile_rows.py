@@ -65,6 +65,16 @@ def test_huge_members_of_npz_are_read_block_by_block(tmp_path):
                 assert batch.nbytes <= MAX_BYTES
 
 
+def test_an_encrypted_npz_is_named(tmp_path):
+    np.savez(tmp_path / "x.npz", x=np.arange(3))
+    whole = bytearray((tmp_path / "x.npz").read_bytes())
+    for header, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        whole[whole.index(header) + flags] |= 1
+    (tmp_path / "x.npz").write_bytes(whole)
+    with pytest.raises(ValueError, match=r"W: .*x\.npz is damaged: .* is encrypted"):
+        open_rows(tmp_path / "x.npz", what="W")
+
+
 def test_one_large_text_costs_its_own_size(tmp_path):
     texts = ["short"] * 1000 + ["x" * 3_000_000] + ["short"] * 1000
     pq.write_table(pa.table({"t": texts}), tmp_path / "t.parquet")

@@ -209,6 +209,7 @@ def test_side_by_side(tmp_path):
     labels = open_rows(tmp_path / "labels.csv.gz", header=False, what="W")
     features = open_rows({"feat": np.arange(20.0).reshape(10, 2)}, what="W")
     both = side_by_side(labels, features, labels)
+    assert sys.modules["ramet.inputs.rows"].side_by_side is side_by_side  # no module of its name took its place
     assert both.names == (0, 1, "feat", 2, 3) and both.num_rows == 10 and both.is_text(3) and not both.is_text("feat")
     got = read(both, 3, "feat", 0, max_bytes=200)
     assert got[3] == [f"x{i}" for i in range(10)] and got["feat"][9] == [18.0, 19.0] and got[0][9] == "9"

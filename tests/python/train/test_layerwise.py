@@ -1,6 +1,7 @@
 """ramet.nn.layerwise: exact inference, and what wrong layers get."""
 
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,27 @@ def test_sums_in_passes_are_in_the_order_of_sources(tmp_path):
     mean, gat = lambda x, block: aggregate(block, x, "mean"), nn.GATConv(5, 3, heads=2, add_self_loops=False)
     assert torch.equal(layerwise(graph, [mean], memory=1000), layerwise(ascending, [mean]))
     assert torch.allclose(layerwise(graph, [gat], memory=1000), layerwise(graph, [gat]), atol=1e-5)
+
+
+def test_layers_that_run_again(tmp_path):
+    """What they catch changes nothing, and what they ask for must not change."""
+    edges = np.sort(np.random.default_rng(0).integers(0, 300, (2, 900)))
+    graph = ramet.from_edge_index(edges, nodes={"feat": np.ones((300, 8), np.float32)})
+    reductions = cycle(["sum", "mean"])
+
+    def catching(x, block):
+        try:
+            return aggregate(block, x, "sum")
+        except BaseException:
+            return aggregate(block, x, "max")
+
+    def changing(x, block):
+        return aggregate(block, x, next(reductions))
+
+    run = partial(layerwise, graph, batch_size=50)
+    assert torch.equal(run([catching], memory=1000), run([catching]))
+    with pytest.raises(ValueError, match="asks for other sums when it runs again"):
+        run([changing], memory=1000)
 
 
 def test_encoded_rows_that_memory_does_not_hold(tmp_path):

@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ramet.inputs.rows.numpy_files import read_header
+from ramet.inputs.rows.numpy_files import naming_damage, read_header
 from ramet.inputs.rows.table import Column
 
 
@@ -68,7 +67,7 @@ class Array:
 
 def arrays(path: Path) -> dict[str, Array]:
     """The arrays of an .npz file, of which only the headers are read."""
-    with _naming(path), zipfile.ZipFile(path) as archive:
+    with naming_damage(os.fspath(path)), zipfile.ZipFile(path) as archive:
         return {name.removesuffix(".npy"): _array(path, archive, name) for name in archive.namelist()}
 
 
@@ -82,9 +81,8 @@ def load_npy(path: Path) -> np.ndarray:
 
 def load(array: Array) -> np.ndarray:
     """A small array as a whole."""
-    with _naming(array.path), zipfile.ZipFile(array.path) as archive, archive.open(f"{array.name}.npy") as file:
-        file.seek(array.offset)
-        return np.frombuffer(file.read(math.prod(array.shape) * array.dtype.itemsize), array.dtype).reshape(array.shape)
+    with _opened(array) as file:
+        return np.frombuffer(_read(file, array.shape[0], array), array.dtype).reshape(array.shape)
 
 
 class Columns:
@@ -118,8 +116,7 @@ class Columns:
 
 
 def _read(file, num_rows: int, array: Array) -> bytes:
-    with _naming(array.path):
-        raw = file.read(num_rows * array.row_bytes)
+    raw = file.read(num_rows * array.row_bytes)
     if len(raw) != num_rows * array.row_bytes:
         raise ValueError(f"{array.path}: {array.name} ends before its last row")
     return raw
@@ -127,9 +124,9 @@ def _read(file, num_rows: int, array: Array) -> bytes:
 
 @contextlib.contextmanager
 def _opened(array: Array):
-    with zipfile.ZipFile(array.path) as archive, archive.open(f"{array.name}.npy") as file:
-        with _naming(array.path):
-            file.seek(array.offset)  # which decompresses what lies before
+    named = naming_damage(os.fspath(array.path))
+    with named, zipfile.ZipFile(array.path) as archive, archive.open(f"{array.name}.npy") as file:
+        file.seek(array.offset)  # which decompresses what lies before
         yield file
 
 
@@ -140,14 +137,3 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str) -> Array:
             order = "in Fortran order" if stored.by_columns else ""
             raise ValueError(f"{path}: {name} is {stored.dtype}{list(stored.shape)} {order}")
         return Array(path, name.removesuffix(".npy"), stored.shape, stored.dtype, stored.begin)
-
-
-@contextlib.contextmanager
-def _naming(path: Path):
-    """What a damaged archive raises becomes a ValueError with its name."""
-    try:
-        yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise ValueError(f"{path}: a damaged .npz file: {error}") from None
-    except ValueError as error:
-        raise error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}") from None

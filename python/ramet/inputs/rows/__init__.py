@@ -5,7 +5,7 @@
   parquet.py, arrow_ipc.py, text.py, arrays.py, torch_files.py, frames.py
                    one kind of part each: names, types, and blocks of its rows
   table.py         Part, what each of these is; Rows, several parts as one table
-  side_by_side.py  several tables of equal length as one
+  horizontal.py    several tables of equal length as one
   types.py         the type of a column over all parts
   pieces.py        a block -> pieces of bounded size
   convert.py       a column -> that type, or an error that names file, row, column and value
@@ -41,7 +41,7 @@ def open_rows(rows, *, header: bool = True, what: str):
 def side_by_side(*rows):
     """Tables with equally many rows as one table with the columns of all. Columns without names are numbered on.
     ValueError where two columns have one name, or the numbers of rows differ."""
-    from ramet.inputs.rows.side_by_side import SideBySide
+    from ramet.inputs.rows.horizontal import SideBySide
 
     return rows[0] if len(rows) == 1 else SideBySide(rows)
 

@@ -80,6 +80,17 @@ def read_header(source, name: str) -> Stored:
     return Stored(shape, by_columns and len(shape) == 2, dtype, source.tell(), name)
 
 
+@contextmanager
+def naming_damage(name: str) -> Iterator[None]:
+    """What an archive raises that cannot be read becomes a ValueError with its name."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:  # RuntimeError: encrypted
+        raise ValueError(f"{name} is damaged: {error}") from error
+    except ValueError as error:
+        raise error if str(error).startswith(name) else ValueError(f"{name} is damaged: {error}") from error
+
+
 class NpyPart:
     names = (0,)
 
@@ -116,11 +127,9 @@ class NpzPart:
 
     @contextmanager
     def _open(self) -> Iterator[zipfile.ZipFile]:
-        try:
-            with self._file.open() as source, zipfile.ZipFile(source) as members:
-                yield members
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise ValueError(f"{self._what}: {self.name} is damaged: {error}") from error
+        named = naming_damage(f"{self._what}: {self.name}")
+        with self._file.open() as source, named, zipfile.ZipFile(source) as members:
+            yield members
 
     def _header(self, members: zipfile.ZipFile, member: str) -> Stored:
         with members.open(member) as source:
