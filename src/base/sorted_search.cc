@@ -26,6 +26,7 @@ class SideBySide {
   SideBySide(std::span<const T> values, int64_t limit)
       : values_(values.data()),
         limit_(static_cast<double>(limit)),
+        first_step_(limit > 0 ? 0 : kInterpolated),
         last_line_(std::ssize(values) - kLine) {}
 
   void run(std::span<SortedSearch> searches) {
@@ -54,6 +55,7 @@ class SideBySide {
 
   // Whether the search takes a step, with `state`.
   bool start(SortedSearch& search, State& state) const {
+    if (search.begin == search.end) return false;
     constexpr std::numeric_limits<T> all;
     const auto wanted = static_cast<T>(std::clamp<int64_t>(search.wanted, all.min(), all.max()));
     if (search.begin > last_line_) {
@@ -61,9 +63,9 @@ class SideBySide {
           std::lower_bound(values_ + search.begin, values_ + search.end, wanted) - values_;
       return false;
     }
-    state = {search.begin, search.end, 0, limit_, 0, &search, wanted, 0};
+    state = {search.begin, search.end, 0, limit_, 0, &search, wanted, first_step_};
     request(state);
-    return search.begin < search.end;
+    return true;
   }
 
   // Chooses the next line, which is in the range unless that is shorter.
@@ -109,6 +111,7 @@ class SideBySide {
 
   const T* values_;
   double limit_;
+  int first_step_;
   int64_t last_line_;  // that is whole in the array
   State states_[kTogether];
 };

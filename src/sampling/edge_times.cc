@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ramet/error.h"
+#include "rows.h"
 
 namespace ramet {
 namespace {
@@ -105,6 +106,11 @@ int64_t* write_times(
 }
 
 }  // namespace
+
+void EdgeTimes::throw_unsorted(int64_t entry) const {
+  throw_bad_entry(place, entry, data()[entry],
+                  "is out of order: ramet.txt says that rows are sorted by it");
+}
 
 TimeSpan allowed_times(const Time& rule, int64_t now) {
   const bool is_past =

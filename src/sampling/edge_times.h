@@ -41,6 +41,11 @@ struct EdgeTimes {
   const int64_t* of_sources = nullptr;  // by node
   bool sorted = false;                  // the store says that rows are in the order of times
   std::string place;                    // how errors name the table
+
+  // By position, or by node.
+  [[nodiscard]] const int64_t* data() const { return of_edges != nullptr ? of_edges : of_sources; }
+  // kCorrupt: an edge, or source, whose time shows that rows are not in the order of times.
+  [[noreturn]] void throw_unsorted(int64_t entry) const;
 };
 
 // By edge type; nullopt where neither edges nor their sources have times, and none is held back.

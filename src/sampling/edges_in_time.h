@@ -64,10 +64,20 @@ class EdgesInTime {
   template <typename Index>
   Edges of(std::span<const Index> stored, const Row& row, size_t i) {
     const TimeSpan allowed = task_.allowed[i];
-    if (allowed.is_empty()) return range(row, 0, 0);
-    return with_time_at(stored, [&](const auto& time_at) {
-      return times_.sorted ? search(row, allowed, time_at) : scan(row, allowed, time_at);
-    });
+    if (times_.sorted || allowed.is_empty()) {
+      const Row allowed_part = part(stored, row, i);
+      return {allowed_part.begin - row.begin,
+              RemainingNumbers(allowed_part, task_.excluded_in(allowed_part))};
+    }
+    return with_time_at(stored, [&](const auto& time_at) { return scan(row, allowed, time_at); });
+  }
+
+  // Of sorted rows: all of the allowed edges, also the excluded ones.
+  template <typename Index>
+  Row part(std::span<const Index> stored, const Row& row, size_t i) const {
+    const TimeSpan allowed = task_.allowed[i];
+    if (allowed.is_empty()) return {row.begin, 0};
+    return with_time_at(stored, [&](const auto& time_at) { return search(row, allowed, time_at); });
   }
 
   // Calls body(number, time, allowed) for the same edges, one after the other. It may narrow
@@ -93,9 +103,7 @@ class EdgesInTime {
       const bool is_of_edges = times_.of_edges != nullptr;
       const int64_t entry = is_of_edges ? int64_t{picks.position()[e]} : int64_t{picks.source()[e]};
       const int64_t found = is_of_edges ? times_.of_edges[entry] : times_.of_sources[entry];
-      if (allowed.contains(found)) continue;
-      throw_bad_entry(times_.place, entry, found,
-                      "is out of order: ramet.txt says that rows are sorted by it");
+      if (!allowed.contains(found)) times_.throw_unsorted(entry);
     }
   }
 
@@ -136,13 +144,8 @@ class EdgesInTime {
     });
   }
 
-  Edges range(const Row& row, int64_t first, int64_t end) const {
-    const Row part{row.begin + first, end - first};
-    return {first, RemainingNumbers(part, task_.excluded_in(part))};
-  }
-
   template <typename TimeAt>
-  Edges search(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) const {
+  static Row search(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) {
     const auto first_where = [&](int64_t low, int64_t high, const auto& holds) {
       while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -158,9 +161,10 @@ class EdgesInTime {
         allowed.last == kLastTime
             ? row.degree
             : first_where(0, row.degree, [&](int64_t time) { return time > allowed.last; });
-    if (allowed.first == kFirstTime) return range(row, 0, end);
-    return range(row, first_where(0, end, [&](int64_t time) { return time >= allowed.first; }),
-                 end);
+    const int64_t first = allowed.first == kFirstTime ? 0 : first_where(0, end, [&](int64_t time) {
+      return time >= allowed.first;
+    });
+    return {row.begin + first, end - first};
   }
 
   // Without a branch on a time, which nobody can predict.

@@ -31,7 +31,7 @@ class UniformMethod final : public RelationSampler<Id> {
       return sample_smallest_words(task, keys, scratch_.scan, pool, threads);
     // All neighbors are taken once each.
     const bool replace = method_.replace && task.fanout != kAllNeighbors;
-    if (task.times != nullptr)
+    if (task.times != nullptr && !task.times->sorted)
       return sample_in_time(task, keys, replace, scratch_.scan, pool, threads);
     return sample_uniform(task, {keys, replace}, scratch_.uniform, pool, threads);
   }

@@ -53,11 +53,6 @@ class LatestRule {
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    if (edges_.are_sorted()) {
-      const auto edges = edges_.of(stored, row, i);
-      const int64_t k = most(edges.size()), first = edges.size() - k;
-      return picks.take(task_, stored, k, [&](int64_t e) { return row.begin + edges[first + e]; });
-    }
     find_latest(stored, row, i);
     picks.take(task_, stored, std::ssize(latest_),
                [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)].second; });

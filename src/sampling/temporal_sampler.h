@@ -1,6 +1,6 @@
-// Neighbors that a time allows, drawn evenly, or the latest; docs/semantics.md, section 16.
-// Weighted draws, and those of dependent minibatches, are smallest_sampler.h's with and without
-// times.
+// Neighbors that a time allows, drawn evenly, or the latest, from rows in no order of times;
+// docs/semantics.md, section 16. In sorted rows they are uniform_sampler.h's. Weighted draws, and
+// those of dependent minibatches, are smallest_sampler.h's with and without times.
 #pragma once
 
 #include "base/draw_keys.h"

@@ -16,6 +16,7 @@
 #include "base/parallel.h"
 #include "base/prefetch.h"
 #include "row_picker.h"
+#include "rows_in_time.h"
 
 namespace ramet {
 namespace {
@@ -76,7 +77,16 @@ class UniformSampler {
                      rows_[static_cast<size_t>(i)] = row;
                      indptr_[i + 1] = num_picks(rule_, row.degree);
                    });
+      if (task_.times != nullptr) narrow_rows(begin, end);
     });
+  }
+
+  void narrow_rows(int64_t begin, int64_t end) {
+    narrow_to_times(
+        task_, begin,
+        std::span(rows_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    for (int64_t i = begin; i < end; ++i)
+      indptr_[i + 1] = num_picks(rule_, rows_[static_cast<size_t>(i)].degree);
   }
 
   // Takes the excluded edges out. Picks are positions of the shorter rows until restore().
@@ -142,9 +152,14 @@ class UniformSampler {
       read_ahead_rows(task_.edges, further, task_.fanout);
       ahead = end;
     };
+    const auto finish_loaded = [&] {
+      if (task_.times != nullptr) check_times(loaded);
+      finish(loaded);
+    };
     const auto advance = [&] {
       load(picked);
-      finish(loaded);
+      if (task_.times != nullptr) request_times(picked);
+      finish_loaded();
       loaded = picked;
     };
     for_each_chunk(rows, [&](const Chunk& chunk) {
@@ -154,7 +169,7 @@ class UniformSampler {
       picked = chunk;
     });
     advance();
-    finish(loaded);
+    finish_loaded();
   }
 
   void pick(RowPicker<Id>& picker, int64_t first_row, const Chunk& chunk) {
@@ -189,6 +204,31 @@ class UniformSampler {
     const std::span<Id> picked(sources_.data() + begin, static_cast<size_t>(end - begin));
     relation_.make_keys(begin, picked);
     relation_.request(picked);
+  }
+
+  // Calls body(destination, entry) for each pick of a loaded chunk, whose time is `entry` of times.
+  template <typename Body>
+  void for_each_time(const Chunk& chunk, Body&& body) const {
+    const bool of_edges = task_.times->of_edges != nullptr;
+    with_ids(relation_.position(), [&](auto position) {
+      for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+        for (auto e = static_cast<size_t>(indptr_[i]); e < static_cast<size_t>(indptr_[i + 1]); ++e)
+          body(i, of_edges ? int64_t{position[e]} : task_.source_keys->id(sources_[e]));
+      }
+    });
+  }
+
+  void request_times(const Chunk& chunk) const {
+    for_each_time(
+        chunk, [times = task_.times->data()](int64_t, int64_t entry) { prefetch(times + entry); });
+  }
+
+  // A store may say falsely that rows are sorted.
+  void check_times(const Chunk& chunk) const {
+    for_each_time(chunk, [&, times = task_.times->data()](int64_t i, int64_t entry) {
+      if (!task_.allowed[static_cast<size_t>(i)].contains(times[entry]))
+        task_.times->throw_unsorted(entry);
+    });
   }
 
   void relabel(const Chunk& chunk) { relation_.relabel(indptr_[chunk.begin], picked_keys(chunk)); }

@@ -1,4 +1,5 @@
-// Uniform sampling of one edge type of one hop; docs/semantics.md, sections 3 and 4.
+// Uniform sampling of one edge type of one hop; docs/semantics.md, sections 3 and 4. Where rows are
+// sorted by time, also of the edges that times allow, or the latest of these (section 16).
 #pragma once
 
 #include <cstdint>

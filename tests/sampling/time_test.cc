@@ -2,6 +2,7 @@
 // batches are compared with the twin by tests/python/sampling.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -32,6 +33,44 @@ std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted) {
   contents.arrays.emplace_back(array, borrow(times));
   if (says_sorted) contents.sorted_rows["node__to__node"] = array;
   return test::graph_of(contents);
+}
+
+// Long, short and empty rows, each in the order of its times, of which many are equal, and some
+// extreme.
+std::shared_ptr<const Graph> make_sorted_graph(bool of_edges, bool says_sorted) {
+  auto edges = test::random_edges(kTimedNodes, kTimedNodes, kEdges, 3);
+  for (size_t e = 0; e < edges.dst.size(); ++e)
+    edges.dst[e] = e % 4 == 0 ? edges.dst[e] % 30 : edges.dst[e] & ~int64_t{1};
+  const Csc csc = test::csc_of(edges, kTimedNodes, kTimedNodes, {.edge_ids = false});
+  std::vector<int64_t> times = test::drawn_ids(of_edges ? kEdges : kTimedNodes, 100, 5);
+  for (size_t i = 0; i < times.size(); i += 10)
+    times[i] = i % 20 == 0 ? kEarliest : kLatest;
+  const auto indptr = csc.indptr.as<int64_t>();
+  auto* const sources = static_cast<int32_t*>(csc.indices.data);
+  for (size_t v = 0; v + 1 < indptr.size(); ++v) {
+    if (of_edges) {
+      std::sort(times.begin() + indptr[v], times.begin() + indptr[v + 1]);
+    } else {
+      std::sort(sources + indptr[v], sources + indptr[v + 1], [&](int32_t one, int32_t other) {
+        return times[static_cast<size_t>(one)] < times[static_cast<size_t>(other)];
+      });
+    }
+  }
+  StoreContents contents = test::one_type(csc, kTimedNodes);
+  const std::string array = of_edges ? "edge/node__to__node/time" : "node/node/time";
+  contents.arrays.emplace_back(array, borrow(times));
+  if (says_sorted) contents.sorted_rows["node__to__node"] = array;
+  return test::graph_of(contents);
+}
+
+void require_same_edges(const Minibatch& one, const Minibatch& other) {
+  REQUIRE(one.blocks.size() == other.blocks.size());
+  for (size_t b = 0; b < one.blocks.size(); ++b) {
+    const Relation &of_one = one.blocks[b].relations[0], &of_other = other.blocks[b].relations[0];
+    REQUIRE(test::numbers(of_one.indptr) == test::numbers(of_other.indptr));
+    REQUIRE(test::numbers(of_one.position) == test::numbers(of_other.position));
+    REQUIRE(test::numbers(of_one.indices) == test::numbers(of_other.indices));
+  }
 }
 
 int64_t time_of(const Graph& graph, int64_t position) {
@@ -135,6 +174,43 @@ TEST_CASE("nothing from the future, also from a store that says falsely that row
   }
   CHECK(checked > 100'000);
   CHECK(refused > 100);
+}
+
+// docs/semantics.md, section 16: whether a store says that its rows are sorted decides about the
+// work alone. More rows than one thread takes at a time.
+TEST_CASE("sorted rows give the same edges by bisection as by reading all times") {
+  std::vector<int64_t> seeds(5'000), times = test::drawn_ids(5'000, 100, 9), excluded;
+  std::iota(seeds.begin(), seeds.end(), 0);
+  for (size_t i = 0; i < times.size(); i += 50)
+    times[i] = i % 100 == 0 ? kEarliest : kLatest;
+  for (int64_t p = 0; p < kEdges; p += p % 7 + 1)
+    excluded.push_back(p);
+  const ExcludedEdges no_edges[] = {{0, excluded}};
+  std::vector<Time> rules;
+  for (const auto strategy : {Strategy::kUniform, Strategy::kLast}) {
+    rules.push_back({.table = "time", .strategy = strategy});
+    rules.push_back({.table = "time", .strategy = strategy, .window = 9});
+    rules.push_back({.table = "time",
+                     .strategy = strategy,
+                     .comparison = Comparison::kAfter,
+                     .monotonic = true});
+  }
+  const std::vector<std::vector<int64_t>> fanouts{{4, 2}, {30}, {kAllNeighbors, 3}};
+  for (const bool of_edges : {false, true}) {
+    const auto marked = make_sorted_graph(of_edges, true),
+               plain = make_sorted_graph(of_edges, false);
+    for (size_t r = 0; r < rules.size(); ++r) {
+      SampleOptions options{.fanouts = {fanouts[r % 3]}, .disjoint = true, .time = rules[r]};
+      if (rules[r].strategy == Strategy::kUniform) options.method = Uniform{r == 1};
+      NeighborSampler by_bisection(marked, options, nullptr, 2), by_reading(plain, options);
+      const Seeds some{0, seeds, times};
+      for (const size_t count : {0U, 1U}) {
+        const auto held_back = std::span(no_edges).first(count);
+        require_same_edges(by_bisection.sample({&some, 1}, 0, 1, nullptr, held_back),
+                           by_reading.sample({&some, 1}, 0, 1, nullptr, held_back));
+      }
+    }
+  }
 }
 
 TEST_CASE("rows are sorted stably, from arrays that fit each other") {

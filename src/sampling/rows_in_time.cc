@@ -1,0 +1,72 @@
+#include "rows_in_time.h"
+
+#include <vector>
+
+#include "base/sorted_search.h"
+#include "edges_in_time.h"
+
+namespace ramet {
+namespace {
+
+// By edge times: all rows are searched side by side.
+template <typename Id>
+void narrow_by_edges(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
+  const Array times =
+      borrow(std::span(task.times->of_edges, static_cast<size_t>(task.edges.num_edges())));
+  std::vector<SortedSearch> searches(rows.size());
+  const auto search = [&](const auto& bound_of) {
+    for (size_t i = 0; i < rows.size(); ++i)
+      searches[i] = bound_of(rows[i], task.allowed[static_cast<size_t>(first) + i]);
+    search_sorted(times, 0, searches);
+  };
+  search([](const Row& row, const TimeSpan& allowed) -> SortedSearch {
+    const int64_t end = row.begin + row.degree;
+    if (allowed.last == kLastTime) return {end, end, 0};
+    return {row.begin, end, allowed.last + 1};
+  });
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i].degree = searches[i].begin - rows[i].begin;
+  search([](const Row& row, const TimeSpan& allowed) -> SortedSearch {
+    if (allowed.first == kFirstTime) return {row.begin, row.begin, 0};
+    return {row.begin, row.begin + row.degree, allowed.first};
+  });
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {searches[i].begin, rows[i].begin + rows[i].degree - searches[i].begin};
+}
+
+template <typename Id>
+void narrow_by_sources(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
+  EdgesInTime<Id> edges(task);
+  with_ids(task.edges.indices, [&](auto stored) {
+    for (size_t i = 0; i < rows.size(); ++i)
+      rows[i] = edges.part(stored, rows[i], static_cast<size_t>(first) + i);
+  });
+}
+
+// Leaves the last `count` edges that are not excluded.
+template <typename Id>
+Row last_edges(const RelationTask<Id>& task, const Row& row, int64_t count) {
+  const RemainingNumbers numbers(row, task.excluded_in(row));
+  if (numbers.size() <= count) return row;
+  const int64_t before = numbers[numbers.size() - count];
+  return {row.begin + before, row.degree - before};
+}
+
+}  // namespace
+
+template <typename Id>
+void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
+  if (task.times->of_edges != nullptr) {
+    narrow_by_edges(task, first, rows);
+  } else {
+    narrow_by_sources(task, first, rows);
+  }
+  if (task.times->rule.strategy != Strategy::kLast || task.fanout == kAllNeighbors) return;
+  for (Row& row : rows)
+    row = last_edges(task, row, task.fanout);
+}
+
+template void narrow_to_times(const RelationTask<int32_t>&, int64_t, std::span<Row>);
+template void narrow_to_times(const RelationTask<int64_t>&, int64_t, std::span<Row>);
+
+}  // namespace ramet

@@ -1,0 +1,19 @@
+// The part of each row that the time of its tree allows, where rows are sorted by time. A sampler
+// then draws from these parts as from whole rows. docs/semantics.md, section 16.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "relation_builder.h"
+#include "rows.h"
+
+namespace ramet {
+
+// `rows` are those of the destinations from `first` on. Each becomes its allowed part, and with
+// Strategy::kLast the end of that part where the picks are. The store may lie: what is picked has
+// to be checked.
+template <typename Id>
+void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row> rows);
+
+}  // namespace ramet
