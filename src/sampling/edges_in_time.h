@@ -16,6 +16,7 @@
 #include "edge_scan.h"
 #include "edge_times.h"
 #include "excluded_edges.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -69,7 +70,11 @@ class EdgesInTime {
       return {allowed_part.begin - row.begin,
               RemainingNumbers(allowed_part, task_.excluded_in(allowed_part))};
     }
-    return with_time_at(stored, [&](const auto& time_at) { return scan(row, allowed, time_at); });
+    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
+    size_t count = 0;
+    for_each(stored, row, i,
+             [&](int64_t number, int64_t, TimeSpan&) { numbers_[count++] = number; });
+    return Edges(std::span<const int64_t>(numbers_.data(), count));
   }
 
   // Of sorted rows: all of the allowed edges, also the excluded ones.
@@ -81,17 +86,20 @@ class EdgesInTime {
   }
 
   // Calls body(number, time, allowed) for the same edges, one after the other. It may narrow
-  // `allowed`, which then holds for those that follow.
+  // `allowed`, which then holds for those that are read later.
   template <typename Index, typename Body>
   void for_each(std::span<const Index> stored, const Row& row, size_t i, Body&& body) const {
     TimeSpan allowed = task_.allowed[i];
-    with_time_at(stored, [&](const auto& time_at) {
-      for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
-        for (int64_t p = begin; p < end; ++p) {
-          const int64_t time = time_at(p);
-          if (allowed.contains(time)) body(p - row.begin, time, allowed);
-        }
-      });
+    int64_t gathered[kReadTogether];
+    uint32_t found[kReadTogether + kWithinPadding];
+    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
+      for (; begin < end && !allowed.is_empty(); begin += kReadTogether) {
+        const int64_t count = std::min(kReadTogether, end - begin);
+        const int64_t* times = read(stored, begin, count, gathered);
+        const int64_t size = within_(allowed.first, allowed.last, times, count, found);
+        for (int64_t j = 0; j < size; ++j)
+          body(begin - row.begin + found[j], times[found[j]], allowed);
+      }
     });
   }
 
@@ -132,6 +140,21 @@ class EdgesInTime {
 
  private:
   static constexpr int64_t kTimesOfLine = 8;
+  static constexpr int64_t kReadTogether = 128;  // times
+
+  // The times of the `count` edges from `position` on.
+  template <typename Index>
+  const int64_t* read(std::span<const Index> stored,
+                      int64_t position,
+                      int64_t count,
+                      int64_t* gathered) const {
+    if (times_.of_edges != nullptr) return times_.of_edges + position;
+    with_time_at(stored, [&](const auto& time_at) {
+      for (int64_t j = 0; j < count; ++j)
+        gathered[j] = time_at(position + j);
+    });
+    return gathered;
+  }
 
   template <typename Index, typename Body>
   auto with_time_at(std::span<const Index> stored, Body&& body) const {
@@ -167,23 +190,9 @@ class EdgesInTime {
     return {row.begin + first, end - first};
   }
 
-  // Without a branch on a time, which nobody can predict.
-  template <typename TimeAt>
-  Edges scan(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) {
-    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
-    int64_t* const number = numbers_.data();
-    size_t count = 0;
-    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        number[count] = p - row.begin;
-        count += allowed.contains(time_at(p)) ? 1 : 0;
-      }
-    });
-    return Edges(std::span<const int64_t>(number, count));
-  }
-
   const RelationTask<Id>& task_;
   const EdgeTimes& times_;
+  Within within_ = best_kernels().within;
   std::vector<int64_t> numbers_;
 };
 

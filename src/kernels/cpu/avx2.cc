@@ -14,6 +14,7 @@
 #include "row_lanes_avx2.h"
 #include "update_avx2.h"
 #include "weighted_lanes.h"
+#include "within_lanes.h"
 
 namespace ramet {
 namespace {
@@ -54,6 +55,7 @@ const IsaKernels& avx2_kernels() {
       .labor = {labor_scan<Avx2, int32_t>, labor_scan<Avx2, int64_t>, words_of<Avx2>},
       .update = {update_row<Avx2Update>, add_row<Avx2Update>},
       .weighted = weighted_lanes<Avx2>(),
+      .within = within_lanes<Avx2>,
   };
   return kernels;
 }

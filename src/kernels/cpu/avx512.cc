@@ -13,6 +13,7 @@
 #include "row_lanes_avx512.h"
 #include "update_avx512.h"
 #include "weighted_lanes.h"
+#include "within_lanes.h"
 
 namespace ramet {
 namespace {
@@ -44,6 +45,7 @@ const IsaKernels& avx512_kernels() {
       .labor = {labor_scan<Avx512, int32_t>, labor_scan<Avx512, int64_t>, words_of<Avx512>},
       .update = {update_row<Avx512Update>, add_row<Avx512Update>},
       .weighted = weighted_lanes<Avx512>(),
+      .within = within_lanes<Avx512>,
   };
   return kernels;
 }

@@ -11,6 +11,7 @@
 #include "ramet/isa.h"
 #include "update.h"
 #include "weighted_scan.h"
+#include "within.h"
 
 namespace ramet {
 
@@ -26,6 +27,7 @@ struct IsaKernels {
   LaborKernel labor;
   UpdateKernels update;
   WeightedKernel weighted;
+  Within within;
 };
 
 // Of a set that this machine has: up to isa().

@@ -61,14 +61,10 @@ struct DependentLabor {
   U64 bound, reach;
 };
 
-template <typename L, typename Labor, typename Index>
-int64_t labor_row(const DrawKeys& source_keys,
-                  uint64_t threshold,
-                  const Index* sources,
-                  int64_t count,
-                  uint32_t* accepted) {
+// The offsets of the sources for which lanes.accepted() has a bit; returns how many there are.
+template <typename L, typename Lanes, typename Index>
+int64_t pack_accepted(const Lanes& lanes, const Index* sources, int64_t count, uint32_t* accepted) {
   constexpr int kHalf = L::kCount / 2;  // sources in a vector
-  const Labor lanes(source_keys, threshold);
   auto offset = L::iota32();
   uint32_t* out = accepted;
   int64_t i = 0;
@@ -110,8 +106,8 @@ int64_t labor_scan(const DrawKeys& source_keys,
                    int64_t count,
                    uint32_t* accepted) {
   if (source_keys.mixture.plain)
-    return labor_row<L, PlainLabor<L>>(source_keys, threshold, sources, count, accepted);
-  return labor_row<L, DependentLabor<L>>(source_keys, threshold, sources, count, accepted);
+    return pack_accepted<L>(PlainLabor<L>(source_keys, threshold), sources, count, accepted);
+  return pack_accepted<L>(DependentLabor<L>(source_keys, threshold), sources, count, accepted);
 }
 
 }  // namespace ramet

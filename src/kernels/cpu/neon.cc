@@ -12,6 +12,7 @@
 #include "row_lanes_neon.h"
 #include "update_neon.h"
 #include "weighted_lanes.h"
+#include "within_lanes.h"
 
 namespace ramet {
 namespace {
@@ -52,6 +53,7 @@ const IsaKernels& neon_kernels() {
       .labor = {labor_scan<Neon, int32_t>, labor_scan<Neon, int64_t>, words_of<Neon>},
       .update = {update_row<NeonUpdate>, add_row<NeonUpdate>},
       .weighted = weighted_lanes<Neon>(),
+      .within = within_lanes<Neon>,
   };
   return kernels;
 }
