@@ -1,3 +1,10 @@
+// aggregate_in_one_pass: sums over rows that memory does not hold.
+//
+// Edges are counted into pieces of x that fit a cache, in linear time. The pieces are then read
+// once, in order and ahead, and each adds what its edges send to the results, which memory does
+// hold. So a disk reads in sequence, where the order of edges would have it read at random. Within
+// a piece edges keep the order of destinations: a row of results has one thread, and sources in
+// ascending order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
