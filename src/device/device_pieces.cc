@@ -1,11 +1,14 @@
 #include "ramet/device_pieces.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
+#include "base/system/posix.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
@@ -112,7 +115,8 @@ DevicePiece DevicePiece::open(int device, int fd, int64_t bytes) {
   state->handle = calls().open(device, fd);
   state->is_held = true;
   state->device = calls().device_of(device, state->handle);
-  state->fd = calls().descriptor(device, state->handle);
+  state->fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);  // CUDA gives none to a process that opened a piece
+  if (state->fd < 0) throw_errno(errno, "duplicate", concat("descriptor ", fd));
   return DevicePiece(state);
 }
 

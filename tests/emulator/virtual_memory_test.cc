@@ -50,6 +50,8 @@ TEST_CASE("a piece is mapped twice, and by its descriptor, and is the same memor
            reinterpret_cast<void*>(static_cast<intptr_t>(fd)),
            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   close(fd);
+  CHECK(call("cuMemExportToShareableHandle", static_cast<void*>(&fd), opened,
+             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0ULL) == CUDA_ERROR_INVALID_VALUE);
   succeeds("cuMemAddressReserve", &range, 2 * kUnit, size_t{0}, CUdeviceptr{0}, 0ULL);
   const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0},
                                CU_MEM_ACCESS_FLAGS_PROT_READWRITE};

@@ -29,6 +29,7 @@ struct Piece {
   int fd;
   size_t bytes;
   int device;
+  bool is_imported = false;
 };
 
 struct Pieces {
@@ -118,7 +119,7 @@ CUresult export_piece(void* fd,
                       unsigned long long) {
   if (const auto error = usable()) return error;
   const Piece piece = pieces().find(handle);
-  if (piece.fd < 0) return CUDA_ERROR_INVALID_VALUE;
+  if (piece.fd < 0 || piece.is_imported) return CUDA_ERROR_INVALID_VALUE;
   const int copy = ::fcntl(piece.fd, F_DUPFD_CLOEXEC, 0);
   std::memcpy(fd, &copy, sizeof(copy));
   return copy < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
@@ -138,8 +139,8 @@ CUresult import_piece(CUmemGenericAllocationHandle* handle,
   if (said == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const int device = std::atoi(said + std::strlen(kName));
   if (device >= num_devices()) return CUDA_ERROR_INVALID_DEVICE;
-  *handle =
-      pieces().add({::fcntl(fd, F_DUPFD_CLOEXEC, 0), static_cast<size_t>(status.st_size), device});
+  const auto bytes = static_cast<size_t>(status.st_size);
+  *handle = pieces().add({::fcntl(fd, F_DUPFD_CLOEXEC, 0), bytes, device, true});
   return CUDA_SUCCESS;
 }
 
