@@ -1,16 +1,16 @@
 """Rows that a GPU gathers, by width and dtype: from host memory, from its own, and beside a training step.
 
-"bus" copies page-locked memory, which is the most that the bus can do. "in place" is UnifiedTensor.gather of ids in the
-order given, with and without aligned requests; "in place, sorted" brings them into the order of the table, in the same
-time. "staged" is Table.gather on all cores into page-locked memory, then a copy; "torch, pinned copy" is the same by
-torch.index_select. All read one table of 4 GiB by random ids.
+"bus" copies page-locked memory, which is the most that the bus can do. "in place" is UnifiedTensor.gather, which sorts
+the ids by regions of the table, in the same time; "not aligned" is the same with requests that begin where the rows
+do, and "as given" is without sorting. "staged" is Table.gather on all cores into page-locked memory, then a copy;
+"torch, pinned copy" is the same by torch.index_select. All read one table of 4 GiB by random ids.
 
 "on the device" gathers from a table of device memory, beside torch.index_select. "memory" is a large copy inside the
 device. These rates count bytes read and written, without the ids.
 
 "beside" is a training step while rows of 512 bytes are gathered in place on another stream, by the gather's
-multiprocessors. One step is bound by arithmetic (products of matrices in bfloat16), one by device memory (elementwise).
-"default" is a gather without max_sms, "all" is max_sms=0.
+multiprocessors; its ids are sorted beforehand. One step is bound by arithmetic (products of matrices in bfloat16), one
+by device memory (elementwise). "default" is a gather without max_sms, "all" is max_sms=0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from cuda_device import (
     empty,
     figure_of,
     on_side_stream,
-    orders,
     pinned,
     random_ids,
     seconds_each,
@@ -66,13 +65,13 @@ class Width:
         self.pinned = pinned(self.count, columns, dtype=dtype)
         self.unified = UnifiedTensor(self.table, copy_where_refused=False)
 
-    def in_place(self, order: str = "as_given") -> None:
+    def in_place(self, order: str = "auto") -> None:
         self.unified.gather(self.there, out=self.out, order=order)
 
-    def not_aligned(self) -> None:
+    def not_aligned(self, table: UnifiedTensor) -> None:
         arguments = self.there.data_ptr(), True, self.count, self.out.data_ptr()
-        options = {"decode": False, "check": False, "max_sms": None, "order": "as_given", "shift": False}
-        self.unified._core.gather(*arguments, stream=current_stream(), **options)
+        options = {"decode": False, "check": False, "max_sms": None, "order": "auto", "shift": False}
+        table._core.gather(*arguments, stream=current_stream(), **options)
 
     def staged(self) -> None:
         ramet.Table(self.table.numpy()).gather(self.ids, out=self.pinned, threads=torch.get_num_threads())
@@ -85,8 +84,8 @@ class Width:
     def host(self) -> dict:
         ways = {
             "in place": self.in_place,
-            "in place, not aligned": self.not_aligned,
-            "in place, sorted": partial(self.in_place, "sorted"),
+            "in place, not aligned": partial(self.not_aligned, self.unified),
+            "in place, as given": partial(self.in_place, "as_given"),
             "staged": self.staged,
             "torch, pinned copy": self.by_torch,
         }
@@ -97,6 +96,7 @@ class Width:
         rows = empty(*self.table.shape, dtype=self.table.dtype).fill_(1)
         ways = {
             "on the device": partial(table.gather, self.there, out=self.out),
+            "on the device, not aligned": partial(self.not_aligned, table),
             "torch.index_select": partial(torch.index_select, rows, 0, self.there, out=self.out),
         }
         return {name: partial(seconds_each, way) for name, way in ways.items()}
@@ -173,22 +173,22 @@ def measure_beside(memory: torch.Tensor, shrink: int, report: Report) -> None:
     repetitions, lines, named_steps = 2 if shrink > 1 else 4, [], steps(shrink > 1)
     once = {name: min(seconds_on(step) for _ in range(2)) for name, step in named_steps.items()}
     width = Width(memory, torch.float32, 128, OUT_BYTES // shrink)
-    given = orders(width.there, width.row_bytes)
-    for order, (sms, limit) in ((order, limit) for order in ("random", "sorted") for limit in LIMITS.items()):
-        gather = partial(width.unified.gather, given[order], out=width.out, order="as_given", **limit)
+    ids = width.there.sort().values
+    for sms, limit in LIMITS.items():
+        gather = partial(width.unified.gather, ids, out=width.out, order="as_given", **limit)
         taken, texts = figure_of(partial(seconds_on, gather), repetitions), []
         rate = Figure([width.out.nbytes / value / 1e9 for value in taken.values])
-        report.absolute(f"{order} ids, {sms} SMs, alone, GB/s", rate, "higher")
+        report.absolute(f"{sms} SMs, alone, GB/s", rate, "higher")
         for name, step in named_steps.items():
             count = 2 + int(2 * once[name] / taken.median)
             ways = {"alone": partial(seconds_on, step), "both": partial(beside, step, gather, count)}
             figures = interleave(ways, repetitions)
             share = figures["both"].over(figures["alone"])
-            report.ratio(f"{order} ids, {sms} SMs: step bound by {name}, beside the gather over alone", share, "lower")
+            report.ratio(f"{sms} SMs: step bound by {name}, beside the gather over alone", share, "lower")
             texts.append(share.text())
-        lines.append([order, sms, rate.text(1), *texts])
+        lines.append([sms, rate.text(1), *texts])
     heads = [f"step bound by {name}, beside / alone" for name in named_steps]
-    report.table(["ids", "max_sms", "gather alone, GB/s", *heads], lines)
+    report.table(["max_sms", "gather alone, GB/s", *heads], lines)
 
 
 @benchmark("Rows that a GPU gathers")

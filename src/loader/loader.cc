@@ -47,12 +47,15 @@ std::shared_ptr<const BatchPlan> plan_of(const LoaderOptions& options, int64_t n
                                                           .seed = options.sample.seed});
 }
 
-// Whether a processor has a share in what is made.
-bool is_staged(const DeviceSide& side) {
-  const auto& placed = side.placement();
-  return std::any_of(placed.begin(), placed.end(), [](const PlacementDecision& decision) {
-    return decision.placement == Location::kStaged;
-  });
+// All processors where they have a share in what is made. Two where the device reads memory of the
+// host: one samples while the other's rows are on the bus. Else one.
+int threads_beside(const DeviceSide& side, int cores) {
+  int threads = 1;
+  for (const PlacementDecision& decision : side.placement()) {
+    if (decision.placement == Location::kStaged) return cores;
+    if (decision.placement == Location::kInPlace) threads = 2;
+  }
+  return threads;
 }
 
 SeedList seeds_at(const LoaderParts& parts, int64_t epoch, int64_t step) {
@@ -99,8 +102,7 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
   if (on_device) {
     parts->device_side = make_device_side(*parts, progress);
-    // The device does all the work.
-    if (threads == 0 && !is_staged(*parts->device_side)) parts->max_threads = 1;
+    if (threads == 0) parts->max_threads = threads_beside(*parts->device_side, parts->max_threads);
   } else {
     parts->host = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
                                  parts->plan->num_steps());

@@ -17,7 +17,7 @@ void succeeds(cudaError_t error) {
 
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
-  succeeds(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  succeeds(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0));
   return stream;
 }
 

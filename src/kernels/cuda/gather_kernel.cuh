@@ -35,8 +35,10 @@ __global__ void __launch_bounds__(kLimitedThreads, 1)
   constexpr int kSteps = kLoadsInFlight / kRows;
   const RowLanes rows(access.lanes);
   unsigned hits = 0;
+  ReadIds<kRows> next(args, rows.first_row, rows.stride);
   for (int64_t i = rows.first_row; i < args.num_ids; i += kRows * rows.stride) {
-    const FindRows<kRows> found(args, i, rows.stride);
+    const FindRows<kRows> found(args, next);
+    next = ReadIds<kRows>(args, i + kRows * rows.stride, rows.stride);
     Row row[kRows];
     for (int r = 0; r < kRows; ++r) {
       if (rows.lane == 0) found.report(args, r);

@@ -4,10 +4,16 @@
 
 namespace ramet {
 
+// Of the highest priority: the few blocks of a loader's kernels start before the many that training
+// has waiting.
 CudaStreamHandle create_stream(int device) {
   const DeviceScope scope(device);
+  int lowest = 0, highest = 0;
+  check_cuda(cudaDeviceGetStreamPriorityRange(&lowest, &highest),
+             "asking for the priorities of streams");
   cudaStream_t stream = nullptr;
-  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+  check_cuda(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
+             "creating a stream");
   return stream;
 }
 

@@ -196,7 +196,17 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
 using emulator::note;
 using emulator::streams;
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
+cudaError_t cudaDeviceGetStreamPriorityRange(int* lowest, int* highest) {
+  if (const auto error = emulator::check_usable()) return error;
+  *lowest = 0;
+  *highest = -5;
+  return cudaSuccess;
+}
+
+// Kernels of all priorities run as they come.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream,
+                                         unsigned /*flags*/,
+                                         int /*priority*/) {
   if (const auto error = emulator::check_usable()) return error;
   *stream = streams().create(emulator::current_device());
   return cudaSuccess;
