@@ -1,7 +1,7 @@
 """`make bench`: the figures of docs/benchmarks.md and docs/results. `make gpu-check`: tests and figures of a GPU.
 
     python bench/run.py [--only NAME ...] [--all] [--small] [--peers NAME=PYTHON ...] [--pages docs/results]
-    python bench/run.py --gpu [--prebuilt FOLDER] [--only WORD ...]
+    python bench/run.py --gpu [--prebuilt FOLDER] [--only WORD ...] [--pages docs/results]
 
 Every benchmark is a program beside this file and runs in a process of its own, one after the other; with --small in
 this one, but for --gpu. Results go to build/bench: results.json, a copy under the date, a page of tables per benchmark
@@ -153,16 +153,21 @@ def page(name: str, results: dict) -> str:
     result = results["benchmarks"][name]
     title, _, tables = result["markdown"].removeprefix("#").partition("\n\n")
     machine = "\n".join(f"- {fact}: {value}" for fact, value in results["machine"].items())
-    written = f"`python bench/run.py --only {name} --pages docs/results` writes this page."
+    on_gpu = "--gpu " if name in ON_GPU else ""
+    written = f"`python bench/run.py {on_gpu}--only {name} --pages docs/results` writes this page."
     small = ["Tiny sizes: these figures say nothing."] if results["small"] else []
     noise = [result["said"]] if "said" in result else []
     return "\n\n".join([title, written, about, *small, tables.rstrip(), *noise, machine]) + "\n"
 
 
-def write(results: dict, folder: Path, pages: Path) -> None:
+def write_pages(results: dict, passed: set[str], pages: Path) -> None:
     pages.mkdir(parents=True, exist_ok=True)
+    results["benchmarks"] = {name: kept for name, kept in results["benchmarks"].items() if name in passed}
     for name in results["benchmarks"]:
         (pages / f"{name}.md").write_text(page(name, results))
+
+
+def write(results: dict, folder: Path, pages: Path) -> None:
     try:
         if aggregate := results["benchmarks"].get("aggregate"):
             plots.draw(aggregate["raw"], pages / "aggregate.svg")
@@ -178,12 +183,13 @@ def run_benchmarks(chosen, runner: Runner) -> None:
         print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
     for name, more in wanted(chosen):
         run_one(name, more, chosen, runner)
+    pages = chosen.pages or chosen.data / "results"
     results, passed = runner.report.content(), {r.name for r in runner.report.results if r.status == PASSED}
-    results["benchmarks"] = {name: kept for name, kept in results["benchmarks"].items() if name in passed}
+    write_pages(results, passed, pages)
     noisy = [name for name, result in results["benchmarks"].items() if result.get("spin scaling", QUIET) < QUIET]
     if noisy:
         runner.report.remarks.append(f"something else was running before {', '.join(noisy)}: two threads mean little")
-    write(results, chosen.data, chosen.pages or chosen.data / "results")
+    write(results, chosen.data, pages)
 
 
 def main() -> int:
@@ -196,6 +202,9 @@ def main() -> int:
         out, do, report = chosen.data, run_benchmarks, Report("Benchmarks", facts(), about)
     with Runner(report, out, chosen.copy_to, chosen.deadline, shows_all=not chosen.gpu) as runner:
         do(chosen, runner)
+        if chosen.gpu and chosen.pages:
+            passed = {r.name.removeprefix("benchmark ") for r in report.results if r.status == PASSED}
+            write_pages(report.content(), passed, chosen.pages)
     if not chosen.gpu:
         shutil.copyfile(out / "results.json", out / f"{report.date}.json")
     return int(not report.passed() or (chosen.gpu and bool(report.remarks)))

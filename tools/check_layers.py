@@ -52,7 +52,7 @@ EXPORTS = {
     "sorted_search thread_note utf8 system/core_wait system/mapping system/memory_map system/populate system/posix "
     "system/reserved_memory system/space system/writable_pages",
     "storage": "chunked_write growing_memory npy row_reader/direct_block row_writer unnamed_file",
-    "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
+    "kernels": "kernels adam_rates cuda_backend cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",

@@ -17,6 +17,7 @@
 
 #include "ramet/array.h"
 #include "ramet/block_edges.h"
+#include "ramet/cuda.h"
 
 namespace ramet {
 
@@ -44,6 +45,16 @@ void aggregate_in_one_pass(const BlockEdges& edges,
                            const Array& x,
                            const Array& out,
                            const AggregateOptions& options);
+
+// The same sums on a device, whose arrays all are, on the stream: `indptr` is int64, `indices` are
+// int32 rows of x (NaN for others), x is float32, float16 or bfloat16, `weights` (nullptr: all 1)
+// and `out` are float32. kDevice, too, as cuda.h says.
+void sum_on_device(const Array& indptr,
+                   const Array& indices,
+                   const Array& x,
+                   const Array* weights,
+                   const Array& out,
+                   CudaStreamHandle stream);
 
 // out[s] = the sum of grad[d] over the edges (s, d), times the weight, and for kMean times 1 /
 // (edges of d): the gradient of aggregate()'s x for kSum and kMean, from the gradient of its

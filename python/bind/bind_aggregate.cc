@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "device_array.h"
 #include "gil.h"
 #include "ramet/aggregate.h"
 #include "ramet/aggregate_table.h"
@@ -122,6 +123,16 @@ void bind_aggregate(nb::module_& m) {
       nb::arg("edges"), nb::arg("table"), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
       nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
       nb::arg("threads") = 1);
+  // On a device, with the caller's tensors.
+  m.def(
+      "sum_on_device",
+      [](const DeviceArray& indptr, const DeviceArray& indices, const DeviceArray& x,
+         const std::optional<DeviceArray>& weights, const DeviceArray& out, uintptr_t stream) {
+        sum_on_device(indptr.array, indices.array, x.array, weights ? &weights->array : nullptr,
+                      out.array, reinterpret_cast<void*>(stream));
+      },
+      nb::arg("indptr"), nb::arg("indices"), nb::arg("x"), nb::arg("weights").none(),
+      nb::arg("out"), nb::arg("stream"), nb::call_guard<GilRelease>());
   m.def(
       "aggregate_back",
       [](const BlockEdges& edges, const AnyArray& grad, const Buffer& out,

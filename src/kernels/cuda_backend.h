@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda_edge_sums.h"
 #include "kernels/cuda_named_rows.h"
 #include "kernels/cuda_pieces.h"
 #include "kernels/cuda_rows.h"
@@ -85,6 +86,7 @@ struct CudaBackend {
   CudaRowKernels rows;
   CudaNamedRowKernels named_rows;
   CudaSamplingKernels sampling;
+  void (*sum_edges)(int device, const CudaEdgeSumArgs& args, CudaStreamHandle stream);
 };
 
 // nullptr where the library was built without CUDA.

@@ -233,7 +233,7 @@ class BlockEdges:
 
     def _transpose(self) -> Transposed:
         ordered, edges = torch.sort(self.indices, stable=True)
-        return Transposed(_offsets(ordered, self.num_src), self.destinations[edges], edges)
+        return Transposed(_offsets(ordered, self.num_src), self.destinations[edges].int(), edges)
 
 
 _PARTS = ("indptr", "indices", "num_src", "edge_weight", "edge_order")

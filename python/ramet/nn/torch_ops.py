@@ -1,8 +1,9 @@
 """What an aggregation computes, by torch's own operators: for tensors of a GPU, and the twin of the engine's kernels.
 
-Every function gathers the rows of edges, and sums them by destination or by source, in the order of edges. Nothing is
-added atomically, so the bits are the same each time. Rows of float16 and bfloat16 are summed as float32, and the sum is
-rounded once. `core_ops` has the same functions; `functions` makes either differentiable.
+Every function gathers the rows of edges, and sums them by destination or by source, in the order of edges. On a GPU the
+engine sums rows straight from x. Nothing is added atomically, so the bits are the same each time. Rows of float16 and
+bfloat16 are summed as float32, and the sum is rounded once. `core_ops` has the same functions; `functions` makes either
+differentiable.
 
 edges: BlockEdges. x, grad, dst_rows, ...: [rows, width]. weights: [num_edges, heads], heads dividing width, or None.
 """
@@ -11,17 +12,18 @@ from __future__ import annotations
 
 import torch
 
+from ramet.nn import device_sums
+
 
 def aggregate(edges, x, reduce: str, weights=None):
     """[num_dst, width]: the sum, mean, max or min over a destination's edges of weight times source row; 0 where there
     are none. The mean divides by the number of edges.
     """
-    rows = _scaled(_wide(x)[edges.indices], weights)
     if reduce in ("max", "min"):
-        out = torch.segment_reduce(rows, reduce, offsets=edges.indptr, unsafe=True)
+        out = torch.segment_reduce(_wide(x)[edges.indices], reduce, offsets=edges.indptr, unsafe=True)
         out.masked_fill_((edges.degrees == 0)[:, None], 0)
     else:
-        out = _sums(rows, edges.indptr)
+        out = _sums_of_rows(edges.indptr, edges.indices, x, weights)
         if reduce == "mean":
             out /= edges.degrees.clamp(min=1)[:, None]
     return out.to(x.dtype)
@@ -29,10 +31,10 @@ def aggregate(edges, x, reduce: str, weights=None):
 
 def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
     """[rows, width]: the gradient of x in aggregate(edges, x, "sum" or "mean", weights)."""
-    rows_of_edges = _wide(grad)[edges.transposed.indices]
-    weights = _factors(edges, weights, rows_of_edges.dtype) if mean else weights
-    of_edges = _scaled(rows_of_edges, None if weights is None else weights[edges.transposed.edges])
-    return _padded(_sums(of_edges, edges.transposed.indptr), rows).to(grad.dtype)
+    back = edges.transposed
+    weights = _factors(edges, weights, _wide(grad[:0]).dtype) if mean else weights
+    weights = None if weights is None else weights[back.edges]
+    return _padded(_sums_of_rows(back.indptr, back.indices, grad, weights), rows).to(grad.dtype)
 
 
 def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
@@ -75,6 +77,13 @@ def edge_softmax_back(edges, softmax, grad):
 def _wide(rows):
     """Rows as they are summed."""
     return rows if rows.dtype == torch.float64 else rows.float()
+
+
+def _sums_of_rows(indptr, indices, x, weights):
+    """[len(indptr) - 1, width], as wide as rows are summed: sums of weight times row indices[e] of x."""
+    if device_sums.takes(indptr, indices, x):
+        return device_sums.sums_of_rows(indptr, indices, x, weights)
+    return _sums(_scaled(_wide(x)[indices], weights), indptr)
 
 
 def _sums(of_edges, indptr):

@@ -1,4 +1,5 @@
 // The table of what src/kernels/cuda/ offers.
+#include "kernels/cuda/edge_sums.h"
 #include "kernels/cuda/named_rows.h"
 #include "kernels/cuda/pieces.h"
 #include "kernels/cuda/rows.h"
@@ -47,6 +48,7 @@ constexpr CudaBackend kBackend{
     .named_rows = {set_named_rows_cuda, sum_named_rows_cuda, update_named_rows_cuda,
                    find_places_cuda},
     .sampling = kCudaSamplingKernels,
+    .sum_edges = sum_edges_cuda,
 };
 
 }  // namespace

@@ -68,12 +68,11 @@ struct GatherCall {
   void* stream;
 };
 
-// Multiprocessors that a gather may use; 0: all. Behind a cache most rows are not the bus's. Where
-// the device reads memory of the host by the host's own page tables, no PCIe is in between, and
-// nothing is known of how much keeps it busy.
+// Multiprocessors that a gather may use; 0: all. Where the device reads memory of the host by the
+// host's own page tables, no PCIe is in between, and nothing is known of how much keeps it busy.
 inline int sms_of(const GatherCall& call) {
   if (call.args.max_sms != kEnoughSms) return call.args.max_sms;
-  if (!call.args.on_host || call.args.cache.slot != nullptr) return 0;
+  if (!call.args.on_host) return 0;
   int shares_pages = 0;
   check_cuda(cudaDeviceGetAttribute(&shares_pages,
                                     cudaDevAttrPageableMemoryAccessUsesHostPageTables, call.device),

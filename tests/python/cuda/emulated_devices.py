@@ -43,7 +43,7 @@ def problem() -> str:
 
 
 def as_device(device):
-    if device not in (None, "cuda", "cuda:0", 0, DEVICE):
+    if device not in (None, "cuda", "cuda:0", 0, DEVICE, torch.device("cpu")):
         raise ValueError(f"device is {str(device)!r}, expected a CUDA device")
     return DEVICE
 

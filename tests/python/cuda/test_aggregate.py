@@ -6,7 +6,8 @@ torch = pytest.importorskip("torch")
 
 from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
 
-from ramet.nn import BlockEdges, aggregate, edges_of  # noqa: E402
+from ramet._support import torch_devices as devices  # noqa: E402
+from ramet.nn import BlockEdges, aggregate, device_sums, edges_of, torch_ops  # noqa: E402
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch has no GPU")
 
@@ -35,6 +36,19 @@ def test_a_gpu_has_the_cpus_results_each_time(reduce, size):
         assert all(torch.equal(first, other) for other in others)
     for found, expected in zip(runs[0], wanted, strict=True):
         torch.testing.assert_close(found.cpu(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_sums_of_rows_have_the_bits_of_the_cpus(gpu, dtype):
+    """docs/semantics.md, section 20."""
+    edges, generator = random_edges(400, 250, 5_000), torch.Generator().manual_seed(0)
+    x, weights = (torch.randn(count, 12, generator=generator) for count in (edges.num_src, edges.num_edges))
+    for of_edges in (None, weights[:, :3].contiguous()):
+        there = [devices.move(tensor, gpu) for tensor in (edges.indptr, edges.indices, x.to(dtype))]
+        assert device_sums.takes(*there)
+        found = device_sums.sums_of_rows(*there, None if of_edges is None else devices.move(of_edges, gpu))
+        wanted = torch_ops.aggregate(edges, x.to(dtype).float(), "sum", of_edges)
+        assert torch.equal(devices.on_host(found), wanted)
 
 
 @needs_cuda

@@ -1,0 +1,41 @@
+"""Sums of rows over edges by the engine's kernel, for tensors of a GPU. Rows of edges are never written to memory."""
+
+from __future__ import annotations
+
+import torch
+
+from ramet import _core
+from ramet._support import torch_devices as devices
+from ramet.dtypes import dtype_name
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def takes(indptr, indices, x) -> bool:
+    """Whether the kernel is there for them. Else torch has to sum."""
+    has_types = x.dtype in DTYPES and indptr.dtype == torch.int64 and indices.dtype == torch.int32
+    return has_types and devices.is_on_device(x) and _core.cuda_backend() is not None
+
+
+def sums_of_rows(indptr, indices, x, weights=None):
+    """float32 [len(indptr) - 1, width]: the sums of weights[e] x[indices[e]] over the edges of each destination, in
+    their order, on the current stream. NaN for an index that is no row.
+
+    indptr: int64. indices: int32 [num_edges]. x: [rows, width]. weights: float32 [num_edges, heads], heads dividing
+    width, or None. All contiguous. ValueError for others.
+    """
+    device = devices.as_device(x.device)
+    out = devices.empty((len(indptr) - 1, x.shape[1]), torch.float32, x.device)
+    stream = devices.as_stream(None, device)
+
+    def there(tensor):
+        return _core.DeviceArray(
+            tensor.data_ptr(), dtype=dtype_name(tensor.dtype), shape=tuple(tensor.shape), device=device.index
+        )
+
+    tensors = [tensor.contiguous() for tensor in (indptr, indices, x)]
+    weights = None if weights is None else weights.contiguous()
+    of_weights = None if weights is None else there(weights)
+    with devices.using(stream):
+        _core.sum_on_device(*map(there, tensors), of_weights, there(out), devices.handle(stream))
+    return out
