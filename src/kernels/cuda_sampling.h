@@ -6,8 +6,10 @@
 //   place_rows  where the picks of every destination go, if rows are in another order
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
+//   number_edges  numbers of in-edges, of which the smallest are picked
 //   mark_*    else a bit for every in-edge that is picked, and then
 //   rank, take_marked      where each row's picks go, and their positions
+//   sum_weights  how many picks each row gives that are made by weights and may repeat; then pick
 //   load      the source at every position
 //   number    local ids: sources that are new join the list of nodes, in the order of the picks
 //
@@ -16,7 +18,7 @@
 // value that it reads from a store; a value out of bounds is recorded and skipped. A `bad` counter
 // holds kNoneBad, or the lowest number of a bad item.
 //
-// No result depends on the order of threads: they share only minima, maxima and bitwise or.
+// No result depends on the order of threads: they share only counts, minima, maxima and bitwise or.
 #pragma once
 
 #include <algorithm>
@@ -124,6 +126,13 @@ struct CudaPositions {
   bool wide;
 };
 
+// A weight for each in-edge of an edge type, float or double.
+struct CudaWeights {
+  const void* data = nullptr;  // nullptr: none
+  bool wide = false;           // double
+  uint64_t* bad = nullptr;     // the number of a destination: what is no weight counts as 0
+};
+
 struct CudaPickArgs {
   CudaRows rows;
   int64_t num_picks;
@@ -131,6 +140,9 @@ struct CudaPickArgs {
   bool replace;
   CudaDraws draws;
   CudaPositions positions;
+  // Picks that repeat by weights: their running sums in each row, and where a row's begin.
+  const double* sums = nullptr;
+  const int64_t* sums_before = nullptr;
 };
 
 // A bit for every in-edge: 32 to the word, and kCudaItems to the block, of which there are whole
@@ -162,6 +174,36 @@ struct CudaMarkLaborArgs {
   CudaCsc edges;
   uint64_t* threshold;               // scratch: num_dst
   const CudaImportance* importance;  // nullptr: LABOR-0
+};
+
+// In-edges with numbers, of which each row gives those with the smallest: words, or exponential
+// numbers over weights. All numbers that are drawn are below kNotDrawn.
+inline constexpr uint64_t kNotDrawn = ~uint64_t{0};
+struct CudaNumberEdgesArgs {
+  CudaMarkArgs mark;
+  CudaWeights weights;  // or none
+  uint64_t* number;     // by in-edge
+};
+
+// What a row gives: smaller numbers than this one, and this one up to in-edge `last`.
+struct CudaLimit {
+  uint64_t number;
+  int64_t last;
+};
+struct CudaMarkSmallestArgs {
+  CudaMarkArgs mark;
+  const uint64_t* number;
+  CudaLimit* limit;  // scratch: num_dst
+};
+
+struct CudaSumWeightsArgs {
+  CudaRows rows;  // offsets count in-edges
+  CudaWeights weights;
+  int64_t fanout;         // above 0
+  int64_t most;           // as in CudaRowsArgs
+  double* sums;           // by in-edge: of its row's weights, up to its own
+  int64_t* picks_before;  // num_dst + 1, by row
+  CudaScratch scan;
 };
 
 struct CudaRankArgs {
@@ -265,6 +307,9 @@ struct CudaSamplingKernels {
   // Floyd's picks of any number. `marks` is all zero before.
   void (*mark_floyd)(int device, const CudaMarkArgs& args, void* stream);
   void (*mark_labor)(int device, const CudaMarkLaborArgs& args, void* stream);
+  void (*number_edges)(int device, const CudaNumberEdgesArgs& args, void* stream);
+  void (*mark_smallest)(int device, const CudaMarkSmallestArgs& args, void* stream);
+  void (*sum_weights)(int device, const CudaSumWeightsArgs& args, void* stream);
   void (*rank)(int device, const CudaRankArgs& args, void* stream);
   void (*take_marked)(int device, const CudaTakeMarkedArgs& args, void* stream);
   void (*load)(int device, const CudaLoadArgs& args, void* stream);

@@ -41,7 +41,7 @@ Costs costs_of(const std::shared_ptr<const Graph>& graph,
 }
 
 Costs costs_of_a_hop(const Method& method, int64_t fanout, RowOrder order) {
-  static const auto graph = uneven_graph(2000, 60'000, 5);
+  static const auto graph = weighted_graph<float>(2000, 60'000, 5);
   const Costs one = costs_of(graph, method, {fanout}, order);
   const Costs two = costs_of(graph, method, {fanout, fanout}, order);
   return {two.kernels - one.kernels, two.sums - one.sums, two.waits - one.waits};
@@ -58,6 +58,8 @@ TEST_CASE("a hop takes as many launches and waits as the docs say") {
   check(Uniform{}, -1, {6, 2, 2}, {9, 4, 2});
   check(Uniform{}, 1200, {9, 3, 3}, {13, 5, 3});
   check(Uniform{.replace = true}, 10, {7, 2, 2}, {10, 4, 2});
+  check(Weighted{.table = "w"}, 10, {11, 3, 3}, {15, 5, 3});
+  check(Weighted{.table = "w", .replace = true}, 10, {8, 3, 3}, {11, 5, 3});
   check(Labor{}, 10, {10, 3, 3}, {14, 5, 3});
   check(Labor{.iterations = 1}, 10, {20, 4, 4}, {24, 6, 4});
 }

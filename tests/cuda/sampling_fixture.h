@@ -54,6 +54,30 @@ std::shared_ptr<const Graph> uneven_graph(int64_t num_nodes, int64_t num_edges, 
   return graph_of(one_type(edges.csc, num_nodes));
 }
 
+// Every third edge weighs nothing, some rows are without any weight, and a few edges have most.
+template <typename Weight>
+std::vector<Weight> uneven_weights(const Csc& csc) {
+  const auto indptr = csc.indptr.as<int64_t>();
+  std::vector<Weight> weights;
+  for (size_t v = 0; v + 1 < indptr.size(); ++v) {
+    for (int64_t p = indptr[v]; p < indptr[v + 1]; ++p) {
+      const auto word = mix64(static_cast<uint64_t>(p));
+      const Weight some = static_cast<Weight>(word % 1000) + 1;
+      weights.push_back(word % 3 == 0 || v % 7 == 2 ? 0 : word % 50 == 1 ? some * 1000000 : some);
+    }
+  }
+  return weights;
+}
+
+template <typename Weight>
+std::shared_ptr<const Graph> weighted_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
+  const Csc csc = csc_of(uneven_edges(num_nodes, num_nodes, num_edges, key), num_nodes, num_nodes);
+  const std::vector<Weight> weights = uneven_weights<Weight>(csc);
+  StoreContents contents = one_type(csc, num_nodes);
+  contents.arrays.emplace_back("edge/node__to__node/w", borrow(weights));
+  return graph_of(contents);
+}
+
 // Three node types, one of them without edges that point to it; ids of both widths, edge types
 // without any edge, and one of a type to itself.
 inline std::shared_ptr<const Graph> typed_graph(uint64_t key) {

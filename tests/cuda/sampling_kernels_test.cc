@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "cuda/rows_fixture.h"
@@ -276,6 +277,39 @@ TEST_CASE("the c of a row has the bits of the host's") {
     }
     CHECK(c.read<double>() == expected);
     CHECK(largest.read<double>() == expected_largest);
+  }
+}
+
+// Batches hardly ever have equal numbers.
+TEST_CASE("of equal numbers the first in-edges are marked") {
+  const FarRows far(kDegrees, [](int64_t degree) { return degree; });
+  const DeviceRows rows(far);
+  const int64_t num_edges = far.offsets.back();
+  std::vector<uint64_t> numbers;
+  for (int64_t e = 0; e < num_edges; ++e) {
+    const uint64_t word = mix64(static_cast<uint64_t>(e));
+    numbers.push_back(word % 5 == 0 ? kNotDrawn : word % 7 * (kNotDrawn / 8));
+  }
+  const DeviceBytes number(numbers), limit(kDegrees.size() * sizeof(CudaLimit));
+  const DeviceBytes marks(size_t(cuda_mark_words(num_edges)) * sizeof(uint32_t));
+  for (const int64_t fanout : {-1, 1, 10, 64, 700}) {
+    CAPTURE(fanout);
+    kernels().mark_smallest(0,
+                            {{rows.view, num_edges, fanout, {}, marks.as<uint32_t>()},
+                             number.as<uint64_t>(),
+                             limit.as<CudaLimit>()},
+                            nullptr);
+    std::vector<uint32_t> expected(size_t(cuda_mark_words(num_edges)));
+    for (size_t i = 0; i < kDegrees.size(); ++i) {
+      std::vector<std::pair<uint64_t, int64_t>> drawn;
+      for (int64_t e = far.offsets[i]; e < far.offsets[i + 1]; ++e)
+        if (numbers[size_t(e)] != kNotDrawn) drawn.emplace_back(numbers[size_t(e)], e);
+      std::sort(drawn.begin(), drawn.end());
+      if (fanout >= 0) drawn.resize(std::min(drawn.size(), size_t(fanout)));
+      for (const auto& [n, e] : drawn)
+        expected[size_t(e / 32)] |= 1U << (e % 32);
+    }
+    CHECK(marks.read<uint32_t>() == expected);
   }
 }
 

@@ -14,6 +14,9 @@ void first_rows(int device, const CudaFirstRowsArgs& args, void* stream);
 void pick(int device, const CudaPickArgs& args, void* stream);
 void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
 void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
+void number_edges(int device, const CudaNumberEdgesArgs& args, void* stream);
+void mark_smallest(int device, const CudaMarkSmallestArgs& args, void* stream);
+void sum_weights(int device, const CudaSumWeightsArgs& args, void* stream);
 void rank(int device, const CudaRankArgs& args, void* stream);
 void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
 void load(int device, const CudaLoadArgs& args, void* stream);
@@ -38,6 +41,9 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .pick = cuda_sampling::pick,
     .mark_floyd = cuda_sampling::mark_floyd,
     .mark_labor = cuda_sampling::mark_labor,
+    .number_edges = cuda_sampling::number_edges,
+    .mark_smallest = cuda_sampling::mark_smallest,
+    .sum_weights = cuda_sampling::sum_weights,
     .rank = cuda_sampling::rank,
     .take_marked = cuda_sampling::take_marked,
     .load = cuda_sampling::load,

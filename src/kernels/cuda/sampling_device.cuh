@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "base/dependent_lanes.h"
+#include "base/exponential_lanes.h"
 #include "base/lanes_scalar.h"
 #include "kernels/cuda/device_scope.h"
 #include "kernels/cuda/launch.h"
@@ -98,6 +99,19 @@ __device__ inline int64_t place_of(const CudaRowOrder& order, int64_t row, int64
 // Where in-edge e of `row` stands in its edge type.
 __device__ inline int64_t position_of(const CudaRows& rows, int64_t row, int64_t e) {
   return rows.row[row].begin + (e - rows.offset[row]);
+}
+
+// Of the in-edge at `position`, in `row`.
+__device__ inline double load_weight(const CudaWeights& weights,
+                                     const CudaRows& rows,
+                                     int64_t row,
+                                     int64_t position) {
+  const double weight = weights.wide
+                            ? __ldg(static_cast<const double*>(weights.data) + position)
+                            : double{__ldg(static_cast<const float*>(weights.data) + position)};
+  if (is_weight(weight)) return weight;
+  record_bad(weights.bad, dst_of(rows.order.dst, row));
+  return 0;
 }
 
 }  // namespace ramet

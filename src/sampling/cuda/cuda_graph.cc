@@ -52,6 +52,7 @@ class PlacedGraph final : public CudaGraph {
               const Progress& progress)
       : graph_(std::move(graph)), device_(device), placement_(placement) {
     edge_ids_.resize(graph_->edge_types().size());
+    edge_tables_.resize(graph_->edge_types().size());
     if (placement == Location::kInPlace) {
       for (const EdgeType& edges : graph_->edge_types()) {
         indptr_.push_back(Placed::in_place(edges.indptr, device, progress));
@@ -88,7 +89,7 @@ class PlacedGraph final : public CudaGraph {
   }
   const void* indices(size_t edge_type) const override { return indices_[edge_type].address(); }
 
-  // Registered when somebody asks: most never do.
+  // Placed when somebody asks: most never do.
   const void* edge_ids(size_t edge_type) const override {
     const EdgeType& edges = graph_->edge_types()[edge_type];
     if (!edges.has_edge_ids()) return nullptr;
@@ -97,14 +98,30 @@ class PlacedGraph final : public CudaGraph {
     if (placed.address() == nullptr) placed = Placed::in_place(edges.edge_ids, device_);
     return placed.address();
   }
+  const void* edge_table(size_t edge_type, const std::string& name) const override {
+    const Array& table = graph_->edge_types()[edge_type].tables.at(name);
+    const std::lock_guard lock(mutex_);
+    const auto [found, is_new] = edge_tables_[edge_type].try_emplace(name);
+    if (is_new) found->second = place(table);
+    return found->second.address();
+  }
 
  private:
+  [[nodiscard]] Placed place(const Array& array) const {
+    if (placement_ == Location::kInPlace) return Placed::in_place(array, device_);
+    const CudaStream stream(device_);
+    Placed copy = Placed::copied(array, stream);
+    stream.synchronize();
+    return copy;
+  }
+
   const std::shared_ptr<const Graph> graph_;
   const int device_;
   const Location placement_;
   std::vector<Placed> indptr_, indices_;  // by edge type
   mutable std::mutex mutex_;
   mutable std::vector<Placed> edge_ids_;
+  mutable std::vector<std::map<std::string, Placed>> edge_tables_;
 };
 
 // What is alive in this process.
@@ -137,10 +154,13 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
   return placed;
 }
 
-int64_t CudaGraph::bytes_on_device(const Graph& graph) {
+int64_t CudaGraph::bytes_on_device(const Graph& graph, const Method& method) {
   int64_t bytes = 0;
-  for (const EdgeType& edges : graph.edge_types())
+  for (const EdgeType& edges : graph.edge_types()) {
     bytes += edges.indptr.bytes() + edges.indices.bytes();
+    const auto weights = edges.tables.find(weight_table(method));
+    if (weights != edges.tables.end()) bytes += weights->second.bytes();
+  }
   return bytes;
 }
 

@@ -33,7 +33,7 @@ CudaHop::CudaHop(const CudaWork& work,
     nodes_.emplace_back(work, type.num_nodes, report_.at(num_nodes(t)));
   }
   for (size_t r = 0; r < num_relations_; ++r)
-    relations_.emplace_back(work, graph, options.method, r,
+    relations_.emplace_back(work, graph, options, r,
                             CudaBad{report_.bad(bad_row(r)), report_.bad(bad_pick(r))}, order);
   const auto* labor = std::get_if<Labor>(&options.method);
   if (labor != nullptr && labor->iterations > 0)
@@ -49,9 +49,9 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
   Block block;
   set_destinations(block, destinations);
   start_relations(destinations, hop);
-  const Relations relations = sound_relations();
+  Relations relations = sound_relations();
   if (importances_ != nullptr) weigh(relations, stop);
-  mark(relations, step_keys, hop);
+  relations = mark(relations, step_keys, hop);
   take(relations, step_keys, hop);
   report_.wait();
   check_sources(relations, false);
@@ -104,7 +104,8 @@ void CudaHop::weigh(Relations relations, const std::atomic<bool>* stop) {
   importances_->finish();
 }
 
-void CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
+// Those before the first that has a bad weight.
+CudaHop::Relations CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
   bool any = false;
   for (size_t r = 0; r < relations.size(); ++r) {
     CudaRelationBuilder& relation = relations[r];
@@ -113,13 +114,15 @@ void CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
     relation.mark(draws(r, step_keys, hop), importances(relation), scratch_);
     report_.set(edges(r), relation.accepted());
   }
-  if (!any) return;
+  if (!any) return relations;
   report_.wait();
   for (size_t r = 0; r < relations.size(); ++r) {
+    if (report_.is_bad(bad_row(r))) return relations.first(r);
     if (!relations[r].is_marked()) continue;
     if (report_[edges(r)] > kCudaMaxEdges) relations[r].throw_too_many_picks();
     relations[r].set_accepted(report_[edges(r)]);
   }
+  return relations;
 }
 
 void CudaHop::take(Relations relations, const DrawKeys& step_keys, int hop) {

@@ -50,7 +50,7 @@ class CudaHop {
   [[nodiscard]] Relations sound_relations();
   [[noreturn]] void throw_unsound(size_t edge_type) const;
   void weigh(Relations relations, const std::atomic<bool>* stop);
-  void mark(Relations relations, const DrawKeys& step_keys, int hop);
+  [[nodiscard]] Relations mark(Relations relations, const DrawKeys& step_keys, int hop);
   void take(Relations relations, const DrawKeys& step_keys, int hop);
   void check_sources(Relations relations, bool are_candidates);
   [[nodiscard]] const double* importances(const CudaRelationBuilder& relation) const;

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <vector>
 
-#include "ramet/error.h"
 #include "sampling/relation_builder.h"
-#include "sampling/rows.h"
 
 namespace ramet {
 namespace {
@@ -22,6 +19,19 @@ CudaCsc csc_of(const CudaGraph& graph, size_t edge_type) {
           .num_src_nodes = source.num_nodes};
 }
 
+// Without data for methods without weights, and edge types that nobody samples.
+CudaWeights weights_of(const CudaGraph& graph,
+                       const SampleOptions& options,
+                       size_t edge_type,
+                       const CudaBad& bad) {
+  const std::string name = weight_table(options.method);
+  if (name.empty()) return {};
+  const auto& tables = graph.graph()->edge_types()[edge_type].tables;
+  const auto found = tables.find(name);
+  if (found == tables.end()) return {};
+  return {graph.edge_table(edge_type, name), found->second.dtype == DType::kFloat64, bad.row};
+}
+
 int64_t bytes_of(const EdgeType& edges) {
   return edges.indptr.bytes() + edges.indices.bytes();
 }
@@ -30,43 +40,41 @@ bool is_wide(const EdgeType& edges) {
   return edges.num_edges() > std::numeric_limits<int32_t>::max();
 }
 
-// The position of the first id that is none of `num_nodes`; `count` where there is none.
-template <typename Id>
-int64_t first_bad_id(const CudaWork& work, const Id* ids, int64_t count, int64_t num_nodes) {
-  std::vector<Id> copied(static_cast<size_t>(count));
-  work.copy(copied.data(), ids, count * int64_t{sizeof(Id)});
-  work.wait();
-  const auto is_bad = [&](Id id) {
-    return static_cast<uint64_t>(int64_t{id}) >= static_cast<uint64_t>(num_nodes);
-  };
-  return std::find_if(copied.begin(), copied.end(), is_bad) - copied.begin();
-}
-
 }  // namespace
 
 CudaRelationBuilder::CudaRelationBuilder(const CudaWork& work,
                                          const CudaGraph& graph,
-                                         const Method& method,
+                                         const SampleOptions& options,
                                          size_t edge_type,
                                          CudaBad bad,
                                          RowOrder order)
     : work_(work),
       edges_(graph.graph()->edge_types()[edge_type]),
       edge_type_(static_cast<int>(edge_type)),
-      method_(method),
+      options_(options),
       csc_(csc_of(graph, edge_type)),
       bad_(bad),
+      weights_(weights_of(graph, options, edge_type, bad)),
       is_in_place_(graph.placement() == Location::kInPlace),
       row_order_(order) {}
 
 bool CudaRelationBuilder::replaces() const {
-  const auto* uniform = std::get_if<Uniform>(&method_);
+  const auto* uniform = std::get_if<Uniform>(&options_.method);
   return uniform != nullptr && uniform->replace;
 }
 
-// In-edges are looked at one by one by LABOR, and by Floyd's algorithm for very many picks.
+// Picks that repeat, by weights. All neighbors are taken once each.
+bool CudaRelationBuilder::adds_weights() const {
+  const auto* weighted = std::get_if<Weighted>(&options_.method);
+  return weighted != nullptr && weighted->replace && fanout_ != kAllNeighbors;
+}
+
+// In-edges are looked at one by one by LABOR, where they have weights or dependent words, and by
+// Floyd's algorithm for very many picks.
 bool CudaRelationBuilder::looks_at_edges() const {
-  return std::holds_alternative<Labor>(method_) || (!replaces() && fanout_ > kCudaSomePicks);
+  if (!std::holds_alternative<Uniform>(options_.method)) return true;
+  return !replaces() && fanout_ != kAllNeighbors &&
+         (options_.dependent > 1 || fanout_ > kCudaSomePicks);
 }
 
 // Its kernels have a thread for each pick or in-edge, which has to know its row.
@@ -148,7 +156,7 @@ int64_t CudaRelationBuilder::most_counted() const {
 
 void CudaRelationBuilder::set_counted(int64_t count) {
   num_counted_ = num_edges_ = count;
-  if (count > 0 && has_threads_of_items()) find_first_rows(offset_, count);
+  if (count > 0 && has_threads_of_items() && !adds_weights()) find_first_rows(offset_, count);
 }
 
 void CudaRelationBuilder::find_first_rows(const int64_t* offset, int64_t count) {
@@ -190,10 +198,10 @@ void CudaRelationBuilder::solve(const double* p, double* largest) {
 void CudaRelationBuilder::mark(const CudaDraws& draws,
                                const double* p,
                                CudaRelationScratch& scratch) {
+  if (adds_weights()) return add_weights(scratch);
   const int64_t num_words = cuda_mark_words(num_counted_);
-  const int64_t num_blocks = cuda_mark_blocks(num_counted_);
   const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
-  if (std::holds_alternative<Labor>(method_)) {
+  if (std::holds_alternative<Labor>(options_.method)) {
     const CudaImportance importance{p, candidate_.data(), c_.data()};
     work_.kernels.mark_labor(work_.device,
                              {.mark = args,
@@ -201,12 +209,40 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
                               .threshold = threshold_.reserve(work_, num_dst()),
                               .importance = p != nullptr ? &importance : nullptr},
                              work_.stream);
+  } else if (weights_.data != nullptr || options_.dependent > 1) {
+    mark_smallest(args);
   } else {
     work_.fill(args.marks, 0, num_words * int64_t{sizeof(uint32_t)});
     work_.kernels.mark_floyd(work_.device, args, work_.stream);
   }
+  rank(scratch);
+  place_rows(scratch);
+}
+
+void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
+  uint64_t* number = number_.reserve(work_, num_counted_);
+  work_.kernels.number_edges(work_.device, {args, weights_, number}, work_.stream);
+  work_.kernels.mark_smallest(work_.device, {args, number, limit_.reserve(work_, num_dst())},
+                              work_.stream);
+}
+
+void CudaRelationBuilder::add_weights(CudaRelationScratch& scratch) {
+  work_.kernels.sum_weights(work_.device,
+                            {.rows = rows(),
+                             .weights = weights_,
+                             .fanout = fanout_,
+                             .most = kCudaMaxEdges,
+                             .sums = sums_.reserve(work_, num_counted_),
+                             .picks_before = picks_before(),
+                             .scan = scratch.sums.reserve(work_, num_dst())},
+                            work_.stream);
+  place_rows(scratch);
+}
+
+void CudaRelationBuilder::rank(CudaRelationScratch& scratch) {
+  const int64_t num_blocks = cuda_mark_blocks(num_counted_);
   work_.kernels.rank(work_.device,
-                     {.marks = args.marks,
+                     {.marks = marks_.data(),
                       .num_edges = num_counted_,
                       .rank = rank_.reserve(work_, num_blocks + 1),
                       .offset = offset_,
@@ -214,7 +250,13 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
                       .marks_before = picks_before(),
                       .scan = scratch.sums.reserve(work_, num_blocks)},
                      work_.stream);
-  place_rows(scratch);
+}
+
+void CudaRelationBuilder::set_accepted(int64_t count) {
+  num_edges_ = count;
+  if (!adds_weights()) return;
+  offset_ = picks_before();
+  if (count > 0) find_first_rows(offset_, count);
 }
 
 void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
@@ -248,16 +290,18 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
   relation_.indices = work_.allocate(DType::kInt32, num_edges_);
   if (num_edges_ == 0) return;
   positions_ = {relation_.position.data, is_wide(edges_)};
-  if (is_marked_) {
-    take_marked(std::get_if<Labor>(&method_), p);
+  if (is_marked_ && !adds_weights()) {
+    take_marked(std::get_if<Labor>(&options_.method), p);
   } else {
     work_.kernels.pick(work_.device,
                        {.rows = rows(),
                         .num_picks = num_edges_,
                         .fanout = fanout_,
-                        .replace = replaces(),
+                        .replace = replaces() || adds_weights(),
                         .draws = draws,
-                        .positions = positions_},
+                        .positions = positions_,
+                        .sums = adds_weights() ? sums_.data() : nullptr,
+                        .sums_before = in_edge_offset_.data()},
                        work_.stream);
   }
   number(sources, scratch);
@@ -265,7 +309,8 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
 
 void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratch) {
   int64_t* ids = scratch.sources.reserve(work_, num_edges_);
-  if (is_sorted_ && is_marked_) find_first_rows(picks_before_.data(), num_edges_);
+  if (is_sorted_ && is_marked_ && !adds_weights())
+    find_first_rows(picks_before_.data(), num_edges_);
   work_.kernels.load(work_.device,
                      {.edges = csc_,
                       .positions = positions_,
@@ -277,51 +322,6 @@ void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratc
                       .bad = bad_.pick},
                      work_.stream);
   sources.number({ids, num_edges_}, static_cast<int32_t*>(relation_.indices.data), scratch.sums);
-}
-
-void CudaRelationBuilder::throw_bad_row(int64_t row) const {
-  const int64_t node = work_.read(dst_nodes() + row);
-  const int64_t begin = work_.read(csc_.indptr + node);
-  const int64_t end = work_.read(csc_.indptr + node + 1);
-  ramet::throw_bad_row(edges_, node, begin, end);
-}
-
-int64_t CudaRelationBuilder::read_id(const void* ids, bool wide, int64_t i) const {
-  if (wide) return work_.read(static_cast<const int64_t*>(ids) + i);
-  return work_.read(static_cast<const int32_t*>(ids) + i);
-}
-
-void CudaRelationBuilder::throw_bad_position(int64_t position) const {
-  const int64_t id = read_id(csc_.indices, csc_.wide_ids, position);
-  throw_bad_source(edges_, position, id, csc_.num_src_nodes);
-}
-
-void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
-  throw_bad_position(read_id(positions_.data, positions_.wide, pick));
-}
-
-void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
-  const int64_t node = work_.read(dst_nodes() + row);
-  const Row found =
-      checked_row(edges_, node, work_.read(csc_.indptr + node), work_.read(csc_.indptr + node + 1));
-  const auto find_in = [&](const auto* ids) {
-    return first_bad_id(work_, ids + found.begin, found.degree, csc_.num_src_nodes);
-  };
-  const int64_t bad = csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
-                                    : find_in(static_cast<const int32_t*>(csc_.indices));
-  if (bad == found.degree) throw_corrupt(edges_.indices_place, "changed while it was read");
-  throw_bad_position(found.begin + bad);
-}
-
-void CudaRelationBuilder::throw_too_many_counted() const {
-  if (!is_marked_) throw_too_many_picks();
-  throw_invalid(num_dst(), " destinations of edge type '", edges_.encoded, "' have more than ",
-                most_counted(),
-                " in-edges, all of which sampling looks at; use a smaller batch_size");
-}
-
-void CudaRelationBuilder::throw_too_many_picks() const {
-  ramet::throw_too_many_picks(edges_, fanout_, num_dst(), kCudaMaxEdges);
 }
 
 }  // namespace ramet

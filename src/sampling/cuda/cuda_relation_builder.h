@@ -11,6 +11,7 @@
 #include "ramet/cuda_sampler.h"
 #include "ramet/row_order.h"
 #include "sampling/relation_builder.h"
+#include "sampling/rows.h"
 
 namespace ramet {
 
@@ -27,7 +28,7 @@ struct CudaRelationScratch {
 
 // Where a relation's kernels report.
 struct CudaBad {
-  uint64_t *row, *pick;  // see cuda_sampling.h
+  uint64_t *row, *pick;  // see cuda_sampling.h; of a row also that it has a bad weight
 };
 
 class CudaRelationBuilder {
@@ -35,7 +36,7 @@ class CudaRelationBuilder {
   // All must outlive it.
   CudaRelationBuilder(const CudaWork& work,
                       const CudaGraph& graph,
-                      const Method& method,
+                      const SampleOptions& options,
                       size_t edge_type,
                       CudaBad bad,
                       RowOrder order);
@@ -61,11 +62,11 @@ class CudaRelationBuilder {
   // The c of every row; `largest`, by candidate, is at least it afterwards.
   void solve(const double* p, double* largest);
 
-  // is_marked(): decides about every in-edge; `p` of LABOR-i or nullptr. Afterwards *accepted() is
-  // the number of edges.
+  // is_marked(): decides about every in-edge, or adds up their weights; `p` of LABOR-i or nullptr.
+  // Afterwards *accepted() is the number of edges.
   void mark(const CudaDraws& draws, const double* p, CudaRelationScratch& scratch);
   [[nodiscard]] const int64_t* accepted() const { return indptr() + num_dst(); }
-  void set_accepted(int64_t count) { num_edges_ = count; }
+  void set_accepted(int64_t count);
 
   // Makes the relation: the positions of its edges, their sources and these' local ids.
   void take(const CudaDraws& draws,
@@ -75,7 +76,7 @@ class CudaRelationBuilder {
   [[nodiscard]] Relation finish() { return std::move(relation_); }
 
   // kCorrupt, as the CPU has it: destination number `row`, or edge number `pick`, of this relation
-  // is not what it must be.
+  // is not what it must be. kInvalidArgument: a weight of the row is none.
   [[noreturn]] void throw_bad_row(int64_t row) const;
   [[noreturn]] void throw_bad_pick(int64_t pick) const;
   // A candidate of destination number `row`.
@@ -98,6 +99,7 @@ class CudaRelationBuilder {
     return is_sorted_ ? sorted_nodes_.data() : dst_nodes();
   }
   [[nodiscard]] bool replaces() const;
+  [[nodiscard]] bool adds_weights() const;
   [[nodiscard]] bool looks_at_edges() const;
   [[nodiscard]] bool has_threads_of_items() const;
   [[nodiscard]] bool pays_to_sort_rows() const;
@@ -109,17 +111,22 @@ class CudaRelationBuilder {
   // Makes indptr() of them.
   void place_rows(CudaRelationScratch& scratch);
   void find_first_rows(const int64_t* offset, int64_t count);
+  void mark_smallest(const CudaMarkArgs& args);
+  void add_weights(CudaRelationScratch& scratch);
+  void rank(CudaRelationScratch& scratch);
   void take_marked(const Labor* labor, const double* p);
   void number(CudaNodes& sources, CudaRelationScratch& scratch);
   [[nodiscard]] int64_t read_id(const void* ids, bool wide, int64_t i) const;
+  void check_weights_of(const Row& row) const;
   [[noreturn]] void throw_bad_position(int64_t position) const;
 
   const CudaWork& work_;
   const EdgeType& edges_;
   const int edge_type_;
-  const Method& method_;
+  const SampleOptions& options_;
   const CudaCsc csc_;
   const CudaBad bad_;
+  const CudaWeights weights_;
   const bool is_in_place_;
   const RowOrder row_order_;
 
@@ -139,9 +146,10 @@ class CudaRelationBuilder {
 
   CudaScratchArray<uint32_t> marks_;
   CudaScratchArray<int64_t> rank_;
-  CudaScratchArray<uint64_t> threshold_;
+  CudaScratchArray<uint64_t> threshold_, number_;
+  CudaScratchArray<CudaLimit> limit_;
   CudaScratchArray<int32_t> candidate_;
-  CudaScratchArray<double> c_, inverse_;
+  CudaScratchArray<double> c_, inverse_, sums_;
   Relation relation_;
 };
 
