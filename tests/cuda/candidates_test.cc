@@ -38,7 +38,7 @@ Result importances(const std::shared_ptr<const Graph>& graph,
   report.set(2, relations[0].counted());
   report.wait();
   relations[0].set_counted(report[2]);
-  CudaImportances result(work, *graph, 2, report.at(4));
+  CudaImportances result(work, *graph, {}, 2, report.at(4));
   result.start(relations, scratch);
   report.wait();
   REQUIRE(!report.is_bad(1));

@@ -13,8 +13,6 @@
 namespace ramet::test {
 namespace {
 
-const std::vector<int64_t> kSeeds{5, 7, 5, 299, 0, 100, 11, 7, 250, 3};
-
 SampleOptions weighted(std::vector<int64_t> fanouts, bool replace, int64_t dependent = 1) {
   return {{std::move(fanouts)}, Weighted{.table = "w", .replace = replace}, 4, dependent};
 }
@@ -85,10 +83,11 @@ TEST_CASE("what is no weight is named as on the host, and samplers stay usable")
 
 TEST_CASE("weights count for the memory of a copy, and are placed once") {
   const auto graph = weighted_graph<float>(300, 4000, 11);
-  const int64_t without = CudaGraph::bytes_on_device(*graph, Uniform{});
-  CHECK(CudaGraph::bytes_on_device(*graph, Weighted{.table = "w"}) == without + 16'000);
+  const int64_t without = CudaGraph::bytes_on_device(*graph, {});
+  CHECK(CudaGraph::bytes_on_device(*graph, weighted({1}, false)) == without + 16'000);
   const auto placed = CudaGraph::create(graph, 0, Location::kDevice);
-  CHECK(placed->edge_table(0, "w") == placed->edge_table(0, "w"));
+  const Array& weights = graph->edge_types()[0].tables.at("w");
+  CHECK(placed->table(weights) == placed->table(weights));
 }
 
 }  // namespace

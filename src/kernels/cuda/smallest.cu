@@ -1,6 +1,7 @@
 // The k in-edges of a row with the smallest numbers; docs/semantics.md, sections 9 and 13. Doubles
 // that are not negative are in the order of their bits, so all numbers are integers. The k-th is
 // found by its digits, the highest first: how often does each follow the ones before it?
+#include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/mark_edges.cuh"
 #include "kernels/cuda/row_teams.cuh"
 #include "kernels/cuda/sampling.h"
@@ -12,32 +13,42 @@ __device__ bool takes_all(const CudaMarkArgs& mark, int64_t row) {
   return mark.fanout < 0 || mark.fanout >= mark.rows.row[row].degree;
 }
 
-__device__ uint64_t word_of(const CudaMarkArgs& mark, const InEdge& e) {
-  const DrawKeys keys = node_keys(mark.draws.keys, mark.rows.nodes[e.row]);
-  const int64_t x = e.number - mark.rows.offset[e.row];
-  return draw(keys, mark.draws.tables, static_cast<uint64_t>(x));
+// The word of an edge is that of its number in the whole row, also where a time leaves a part.
+__device__ uint64_t word_of(const CudaNumberEdgesArgs& args, const InEdge& e) {
+  const int64_t node = args.mark.rows.nodes[e.row];
+  const int64_t x = e.position - __ldg(args.edges.indptr + node);
+  return draw(node_keys(args.mark.draws.keys, node), args.mark.draws.tables,
+              static_cast<uint64_t>(x));
 }
 
-__global__ void number_by_words(CudaNumberEdgesArgs args) {
-  const int64_t e = thread_number();
-  if (e >= args.mark.num_edges) return;
-  const uint64_t word = word_of(args.mark, edge_at(args.mark.rows, e));
-  args.number[e] = word < kNotDrawn ? word : kNotDrawn - 1;
-}
-
-__device__ uint64_t number_by_weight(const CudaMarkArgs& mark, const InEdge& e, double weight) {
+__device__ uint64_t number_by_weight(const CudaNumberEdgesArgs& args, const InEdge& e) {
+  const double weight = load_weight(args.weights, args.mark.rows, e.row, e.position);
   if (weight == 0) return kNotDrawn;
-  if (takes_all(mark, e.row)) return 0;
-  const double u = fraction_lanes<Scalar>(word_of(mark, e));
+  if (takes_all(args.mark, e.row)) return 0;
+  const double u = fraction_lanes<Scalar>(word_of(args, e));
   return Scalar::as_u64(minus_log_lanes<Scalar>(u) / weight);
 }
 
+// `number_of` an InEdge.
+template <typename NumberOf>
+__device__ void number_each(const CudaNumberEdgesArgs& args, const NumberOf& number_of) {
+  const int64_t e = thread_number();
+  if (e < args.mark.num_edges) args.number[e] = number_of(edge_at(args.mark.rows, e));
+}
+
+__global__ void number_by_words(CudaNumberEdgesArgs args) {
+  number_each(args, [&](const InEdge& e) { return word_of(args, e); });
+}
+
 __global__ void number_by_weights(CudaNumberEdgesArgs args) {
-  const int64_t i = thread_number();
-  if (i >= args.mark.num_edges) return;
-  const InEdge e = edge_at(args.mark.rows, i);
-  const double weight = load_weight(args.weights, args.mark.rows, e.row, e.position);
-  args.number[i] = number_by_weight(args.mark, e, weight);
+  number_each(args, [&](const InEdge& e) { return number_by_weight(args, e); });
+}
+
+__global__ void number_by_times(CudaNumberEdgesArgs args) {
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  number_each(args, [&](const InEdge& e) {
+    return ~(static_cast<uint64_t>(time_of(args.edges, args.times, e.position).value) ^ kSign);
+  });
 }
 
 constexpr int kDigitBits = 5;  // so that each lane of a warp counts one digit
@@ -92,6 +103,11 @@ __device__ Selected select(unsigned long long* counts,
   return {before, k, digit.count};
 }
 
+__device__ uint64_t place_among_equal(const CudaMarkSmallestArgs& args, int64_t e) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  return static_cast<uint64_t>(args.takes_last ? kMost - e : e);
+}
+
 __global__ void __launch_bounds__(BlockTeam::kSize) find_limits(CudaMarkSmallestArgs args) {
   __shared__ unsigned long long shared[kRowWarps][kWarp];
   auto* const by_warp = shared;
@@ -99,18 +115,16 @@ __global__ void __launch_bounds__(BlockTeam::kSize) find_limits(CudaMarkSmallest
   for_each_row(offset, args.mark.rows.num_dst, [&](int64_t row, auto team) {
     unsigned long long* counts = by_warp[team.kSize == kWarp ? threadIdx.x / kWarp : 0];
     const int64_t begin = offset[row], end = offset[row + 1];
-    CudaLimit limit{kNotDrawn, end};
+    CudaLimit limit{~uint64_t{0}, ~uint64_t{0}};
     if (!takes_all(args.mark, row)) {
       const auto number_of = [&](int64_t e) { return args.number[e]; };
       const Selected kth = select(counts, team, begin, end, args.mark.fanout, number_of);
       limit.number = kth.number;
-      // Of equal numbers, those of the first edges.
       const auto place_of_equal = [&](int64_t e) {
-        return args.number[e] == kth.number ? static_cast<uint64_t>(e) : ~uint64_t{0};
+        return args.number[e] == kth.number ? place_among_equal(args, e) : ~uint64_t{0};
       };
       if (kth.rank < kth.count)
-        limit.last =
-            static_cast<int64_t>(select(counts, team, begin, end, kth.rank, place_of_equal).number);
+        limit.place = select(counts, team, begin, end, kth.rank, place_of_equal).number;
     }
     if (team.thread() == 0) args.limit[row] = limit;
   });
@@ -120,8 +134,9 @@ __global__ void mark_within_limits(CudaMarkSmallestArgs args) {
   mark_accepted(args.mark, [&](const InEdge& e) {
     const uint64_t number = args.number[e.number];
     const CudaLimit limit = args.limit[e.row];
-    return number != kNotDrawn &&
-           (number < limit.number || (number == limit.number && e.number <= limit.last));
+    if (args.are_weighted && number == kNotDrawn) return false;
+    return number < limit.number ||
+           (number == limit.number && place_among_equal(args, e.number) <= limit.place);
   });
 }
 
@@ -129,10 +144,13 @@ __global__ void mark_within_limits(CudaMarkSmallestArgs args) {
 
 void cuda_sampling::number_edges(int device, const CudaNumberEdgesArgs& args, void* stream) {
   const DeviceScope scope(device);
-  if (args.weights.data == nullptr) {
-    launch_each("number_by_words", number_by_words, args.mark.num_edges, stream, args);
+  const int64_t count = args.mark.num_edges;
+  if (args.times.allowed != nullptr) {
+    launch_each("number_by_times", number_by_times, count, stream, args);
+  } else if (args.weights.data != nullptr) {
+    launch_each("number_by_weights", number_by_weights, count, stream, args);
   } else {
-    launch_each("number_by_weights", number_by_weights, args.mark.num_edges, stream, args);
+    launch_each("number_by_words", number_by_words, count, stream, args);
   }
 }
 

@@ -47,7 +47,7 @@ __global__ void pick_few(CudaPickArgs args) {
   }
   const int64_t count = all ? row.degree : args.fanout;
   for (int64_t t = 0; t < count; ++t)
-    store_position(args.positions, first + t, row.begin + (all ? t : picked[t]));
+    store_position(args.positions, first + t, position_at(args.rows, row, all ? t : picked[t]));
 }
 
 // A block of kBlock threads for each row.
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kBlock) pick_some(CudaPickArgs args) {
   const CudaRow row = args.rows.row[i];
   const int64_t first = place_of(args.rows.order, i, args.rows.offset[i]);
   const auto store = [&](int64_t t, int64_t x) {
-    store_position(args.positions, first + t, row.begin + x);
+    store_position(args.positions, first + t, position_at(args.rows, row, x));
   };
   if (row.degree <= args.fanout) {
     for (int64_t t = threadIdx.x; t < row.degree; t += kBlock)
@@ -107,7 +107,7 @@ __global__ void pick_repeatedly(CudaPickArgs args) {
   const int64_t t = e - args.rows.offset[i];
   const int64_t x = args.sums != nullptr ? draw_by_weights(args, keys, i, t)
                                          : draw_below(keys, args.draws.tables, t, row.degree);
-  store_position(args.positions, place_of(args.rows.order, i, e), row.begin + x);
+  store_position(args.positions, place_of(args.rows.order, i, e), position_at(args.rows, row, x));
 }
 
 // A block for each destination.

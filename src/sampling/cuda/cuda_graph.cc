@@ -52,7 +52,6 @@ class PlacedGraph final : public CudaGraph {
               const Progress& progress)
       : graph_(std::move(graph)), device_(device), placement_(placement) {
     edge_ids_.resize(graph_->edge_types().size());
-    edge_tables_.resize(graph_->edge_types().size());
     if (placement == Location::kInPlace) {
       for (const EdgeType& edges : graph_->edge_types()) {
         indptr_.push_back(Placed::in_place(edges.indptr, device, progress));
@@ -98,12 +97,11 @@ class PlacedGraph final : public CudaGraph {
     if (placed.address() == nullptr) placed = Placed::in_place(edges.edge_ids, device_);
     return placed.address();
   }
-  const void* edge_table(size_t edge_type, const std::string& name) const override {
-    const Array& table = graph_->edge_types()[edge_type].tables.at(name);
+  const void* table(const Array& array) const override {
     const std::lock_guard lock(mutex_);
-    const auto [found, is_new] = edge_tables_[edge_type].try_emplace(name);
-    if (is_new) found->second = place(table);
-    return found->second.address();
+    Placed& placed = tables_[array.data];
+    if (placed.address() == nullptr) placed = place(array);
+    return placed.address();
   }
 
  private:
@@ -121,7 +119,7 @@ class PlacedGraph final : public CudaGraph {
   std::vector<Placed> indptr_, indices_;  // by edge type
   mutable std::mutex mutex_;
   mutable std::vector<Placed> edge_ids_;
-  mutable std::vector<std::map<std::string, Placed>> edge_tables_;
+  mutable std::map<const void*, Placed> tables_;
 };
 
 // What is alive in this process.
@@ -154,13 +152,19 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
   return placed;
 }
 
-int64_t CudaGraph::bytes_on_device(const Graph& graph, const Method& method) {
+int64_t CudaGraph::bytes_on_device(const Graph& graph, const SampleOptions& options) {
   int64_t bytes = 0;
+  const auto add = [&](const auto& type, const std::string& name) {
+    const auto table = type.tables.find(name);
+    if (table != type.tables.end()) bytes += table->second.bytes();
+  };
   for (const EdgeType& edges : graph.edge_types()) {
     bytes += edges.indptr.bytes() + edges.indices.bytes();
-    const auto weights = edges.tables.find(weight_table(method));
-    if (weights != edges.tables.end()) bytes += weights->second.bytes();
+    add(edges, weight_table(options.method));
+    if (options.time) add(edges, options.time->table);
   }
+  for (const NodeType& nodes : graph.node_types())
+    if (options.time) add(nodes, options.time->table);
   return bytes;
 }
 

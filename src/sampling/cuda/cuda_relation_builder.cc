@@ -29,7 +29,22 @@ CudaWeights weights_of(const CudaGraph& graph,
   const auto& tables = graph.graph()->edge_types()[edge_type].tables;
   const auto found = tables.find(name);
   if (found == tables.end()) return {};
-  return {graph.edge_table(edge_type, name), found->second.dtype == DType::kFloat64, bad.row};
+  return {graph.table(found->second), found->second.dtype == DType::kFloat64, bad.row};
+}
+
+// Where the device reads them.
+CudaTimes placed_times(const CudaGraph& graph,
+                       const std::optional<EdgeTimes>& times,
+                       size_t edge_type) {
+  if (!times) return {};
+  const std::string& name = times->rule.table;
+  const EdgeType& edges = graph.graph()->edge_types()[edge_type];
+  const auto& sources = graph.graph()->node_types()[static_cast<size_t>(edges.src)];
+  const auto place = [&](const auto& type) {
+    return static_cast<const int64_t*>(graph.table(type.tables.at(name)));
+  };
+  if (times->of_edges != nullptr) return {.of_edges = place(edges)};
+  return {.of_sources = place(sources)};
 }
 
 int64_t bytes_of(const EdgeType& edges) {
@@ -55,6 +70,8 @@ CudaRelationBuilder::CudaRelationBuilder(const CudaWork& work,
       csc_(csc_of(graph, edge_type)),
       bad_(bad),
       weights_(weights_of(graph, options, edge_type, bad)),
+      times_(edge_times(*graph.graph(), options.time)[edge_type]),
+      placed_times_(placed_times(graph, times_, edge_type)),
       is_in_place_(graph.placement() == Location::kInPlace),
       row_order_(order) {}
 
@@ -69,17 +86,33 @@ bool CudaRelationBuilder::adds_weights() const {
   return weighted != nullptr && weighted->replace && fanout_ != kAllNeighbors;
 }
 
-// In-edges are looked at one by one by LABOR, where they have weights or dependent words, and by
-// Floyd's algorithm for very many picks.
+bool CudaRelationBuilder::takes_last() const {
+  return times_ && times_->rule.strategy == Strategy::kLast && fanout_ != kAllNeighbors;
+}
+
+CudaTrees CudaRelationBuilder::trees(const CudaNodes& sources) const {
+  if (!nodes_->has_keys()) return {};
+  return {nodes_->ids() + destinations_.begin, nodes_->id_bits(), sources.id_bits()};
+}
+
+CudaTimes CudaRelationBuilder::times() const {
+  CudaTimes times = placed_times_;
+  if (times_) times.allowed = nodes_->allowed();
+  return times;
+}
+
+// In-edges are looked at one by one by LABOR, where they have weights or dependent words, for the
+// latest of unsorted rows, and by Floyd's algorithm for very many picks.
 bool CudaRelationBuilder::looks_at_edges() const {
   if (!std::holds_alternative<Uniform>(options_.method)) return true;
   return !replaces() && fanout_ != kAllNeighbors &&
-         (options_.dependent > 1 || fanout_ > kCudaSomePicks);
+         (options_.dependent > 1 || fanout_ > kCudaSomePicks ||
+          (takes_last() && !has_sorted_times()));
 }
 
 // Its kernels have a thread for each pick or in-edge, which has to know its row.
 bool CudaRelationBuilder::has_threads_of_items() const {
-  return is_marked_ || is_sorted_ || replaces() || fanout_ == kAllNeighbors;
+  return is_marked_ || is_unfiltered_ || is_sorted_ || replaces() || fanout_ == kAllNeighbors;
 }
 
 bool CudaRelationBuilder::pays_to_sort_rows() const {
@@ -125,7 +158,9 @@ void CudaRelationBuilder::start(int64_t fanout,
   nodes_ = &nodes;
   destinations_ = destinations;
   is_marked_ = !is_empty() && looks_at_edges();
+  is_unfiltered_ = !is_empty() && times_ && !times_->sorted;
   num_counted_ = num_edges_ = 0;
+  position_ = first_row_offset_ = nullptr;
   relation_ = {};
   relation_.edge_type = edge_type_;
   relation_.indptr = work_.allocate(DType::kInt64, num_dst() + 1);
@@ -133,13 +168,24 @@ void CudaRelationBuilder::start(int64_t fanout,
   is_sorted_ = !is_empty() && num_dst() > 0 && pays_to_sort_rows();
   if (is_empty()) return work_.fill(indptr(), 0, relation_.indptr.bytes());
   if (is_sorted_) sort_rows(scratch);
-  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : picks_before();
+  read_rows(csc_, row_nodes(), scratch);
+}
+
+void CudaRelationBuilder::read_rows(const CudaCsc& csc,
+                                    const int64_t* nodes,
+                                    CudaRelationScratch& scratch) {
+  const bool counts_in_edges = is_marked_ || is_unfiltered_;
+  offset_ = picks_before();
+  if (counts_in_edges)
+    offset_ = (is_unfiltered_ ? whole_offset_ : in_edge_offset_).reserve(work_, num_dst() + 1);
   work_.kernels.rows(work_.device,
-                     {.edges = csc_,
-                      .nodes = row_nodes(),
+                     {.edges = csc,
+                      .nodes = nodes,
                       .dst = order().dst,
                       .num_dst = num_dst(),
-                      .fanout = is_marked_ ? kAllNeighbors : fanout,
+                      .times = has_sorted_times() ? times() : CudaTimes(),
+                      .last = takes_last() ? fanout_ : kAllNeighbors,
+                      .fanout = counts_in_edges ? kAllNeighbors : fanout_,
                       .replace = replaces(),
                       .most = most_counted(),
                       .row = row_.reserve(work_, num_dst()),
@@ -147,19 +193,22 @@ void CudaRelationBuilder::start(int64_t fanout,
                       .bad = bad_.row,
                       .scan = scratch.sums.reserve(work_, num_dst())},
                      work_.stream);
-  if (!is_marked_) place_rows(scratch);
+  if (!counts_in_edges) place_rows(scratch);
 }
 
 int64_t CudaRelationBuilder::most_counted() const {
-  return is_marked_ ? cuda_max_in_edges(num_dst()) : kCudaMaxEdges;
+  return is_marked_ || is_unfiltered_ ? cuda_max_in_edges(num_dst()) : kCudaMaxEdges;
 }
 
 void CudaRelationBuilder::set_counted(int64_t count) {
   num_counted_ = num_edges_ = count;
-  if (count > 0 && has_threads_of_items() && !adds_weights()) find_first_rows(offset_, count);
+  if (has_threads_of_items() && (is_unfiltered_ || !adds_weights()))
+    find_first_rows(offset_, count);
 }
 
 void CudaRelationBuilder::find_first_rows(const int64_t* offset, int64_t count) {
+  if (count == 0 || offset == first_row_offset_) return;
+  first_row_offset_ = offset;
   work_.kernels.first_rows(
       work_.device, {offset, num_dst(), count, first_row_.reserve(work_, cuda_first_rows(count))},
       work_.stream);
@@ -170,13 +219,15 @@ void CudaRelationBuilder::add_candidates(CudaNodes& candidates, CudaRelationScra
   for (int64_t first = 0; first < num_counted_; first += scratch.candidates_at_once) {
     const int64_t count = std::min(scratch.candidates_at_once, num_counted_ - first);
     int64_t* ids = scratch.sources.reserve(work_, count);
+    candidates.reserve(count);
     work_.kernels.load_in_edges(work_.device,
                                 {.edges = csc_,
                                  .rows = rows(),
                                  .first = first,
                                  .count = count,
+                                 .trees = trees(candidates),
                                  .sources = ids,
-                                 .slots = candidates.slots(),
+                                 .table = candidates.table(),
                                  .bad = bad_.pick},
                                 work_.stream);
     candidates.number({ids, count}, local + first, scratch.sums);
@@ -193,93 +244,6 @@ void CudaRelationBuilder::solve(const double* p, double* largest) {
                        .c = c_.reserve(work_, num_dst()),
                        .largest = largest},
                       work_.stream);
-}
-
-void CudaRelationBuilder::mark(const CudaDraws& draws,
-                               const double* p,
-                               CudaRelationScratch& scratch) {
-  if (adds_weights()) return add_weights(scratch);
-  const int64_t num_words = cuda_mark_words(num_counted_);
-  const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
-  if (std::holds_alternative<Labor>(options_.method)) {
-    const CudaImportance importance{p, candidate_.data(), c_.data()};
-    work_.kernels.mark_labor(work_.device,
-                             {.mark = args,
-                              .edges = csc_,
-                              .threshold = threshold_.reserve(work_, num_dst()),
-                              .importance = p != nullptr ? &importance : nullptr},
-                             work_.stream);
-  } else if (weights_.data != nullptr || options_.dependent > 1) {
-    mark_smallest(args);
-  } else {
-    work_.fill(args.marks, 0, num_words * int64_t{sizeof(uint32_t)});
-    work_.kernels.mark_floyd(work_.device, args, work_.stream);
-  }
-  rank(scratch);
-  place_rows(scratch);
-}
-
-void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
-  uint64_t* number = number_.reserve(work_, num_counted_);
-  work_.kernels.number_edges(work_.device, {args, weights_, number}, work_.stream);
-  work_.kernels.mark_smallest(work_.device, {args, number, limit_.reserve(work_, num_dst())},
-                              work_.stream);
-}
-
-void CudaRelationBuilder::add_weights(CudaRelationScratch& scratch) {
-  work_.kernels.sum_weights(work_.device,
-                            {.rows = rows(),
-                             .weights = weights_,
-                             .fanout = fanout_,
-                             .most = kCudaMaxEdges,
-                             .sums = sums_.reserve(work_, num_counted_),
-                             .picks_before = picks_before(),
-                             .scan = scratch.sums.reserve(work_, num_dst())},
-                            work_.stream);
-  place_rows(scratch);
-}
-
-void CudaRelationBuilder::rank(CudaRelationScratch& scratch) {
-  const int64_t num_blocks = cuda_mark_blocks(num_counted_);
-  work_.kernels.rank(work_.device,
-                     {.marks = marks_.data(),
-                      .num_edges = num_counted_,
-                      .rank = rank_.reserve(work_, num_blocks + 1),
-                      .offset = offset_,
-                      .num_dst = num_dst(),
-                      .marks_before = picks_before(),
-                      .scan = scratch.sums.reserve(work_, num_blocks)},
-                     work_.stream);
-}
-
-void CudaRelationBuilder::set_accepted(int64_t count) {
-  num_edges_ = count;
-  if (!adds_weights()) return;
-  offset_ = picks_before();
-  if (count > 0) find_first_rows(offset_, count);
-}
-
-void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
-  float* weight = nullptr;
-  const bool normalized = labor == nullptr || labor->weights == Weights::kNormalized;
-  if (p != nullptr || !normalized) {
-    relation_.edge_weight = work_.allocate(DType::kFloat32, num_edges_);
-    weight = static_cast<float*>(relation_.edge_weight.data);
-  }
-  const CudaImportance importance{p, candidate_.data(), c_.data()};
-  work_.kernels.take_marked(
-      work_.device,
-      {.rows = rows(),
-       .num_edges = num_counted_,
-       .marks = marks_.data(),
-       .rank = rank_.data(),
-       .positions = positions_,
-       .weight = weight,
-       .fanout = fanout_,
-       .importance = p != nullptr ? &importance : nullptr,
-       .indptr = indptr(),
-       .inverse = p != nullptr && normalized ? inverse_.reserve(work_, num_edges_) : nullptr},
-      work_.stream);
 }
 
 void CudaRelationBuilder::take(const CudaDraws& draws,
@@ -309,16 +273,20 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
 
 void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratch) {
   int64_t* ids = scratch.sources.reserve(work_, num_edges_);
-  if (is_sorted_ && is_marked_ && !adds_weights())
-    find_first_rows(picks_before_.data(), num_edges_);
+  sources.reserve(num_edges_);
+  const bool knows_rows = is_sorted_ || nodes_->has_keys();
+  if (knows_rows) find_first_rows(picks_before(), num_edges_);
   work_.kernels.load(work_.device,
                      {.edges = csc_,
                       .positions = positions_,
                       .num_picks = num_edges_,
                       .order = order(),
+                      .offset = knows_rows ? picks_before() : nullptr,
                       .first_row = first_row_.data(),
+                      .trees = trees(sources),
+                      .times = has_sorted_times() ? times() : CudaTimes(),
                       .sources = ids,
-                      .slots = sources.slots(),
+                      .table = sources.table(),
                       .bad = bad_.pick},
                      work_.stream);
   sources.number({ids, num_edges_}, static_cast<int32_t*>(relation_.indices.data), scratch.sums);

@@ -31,16 +31,22 @@ void CudaRelationBuilder::throw_bad_row(int64_t row) const {
   const int64_t node = work_.read(dst_nodes() + row);
   const int64_t begin = work_.read(csc_.indptr + node);
   const int64_t end = work_.read(csc_.indptr + node + 1);
-  check_weights_of(checked_row(edges_, node, begin, end));
+  check_in_edges(checked_row(edges_, node, begin, end), row);
   throw_corrupt(edges_.indptr_place, "changed while it was read");
 }
 
-void CudaRelationBuilder::check_weights_of(const Row& row) const {
+void CudaRelationBuilder::check_in_edges(const Row& row, int64_t i) const {
+  std::vector<int64_t> allowed;
+  const CudaSpan span = times_ ? work_.read(times().allowed + i) : CudaSpan();
+  for (int64_t position = row.begin; position < row.begin + row.degree; ++position) {
+    if (!times_ || TimeSpan{span.first, span.last}.contains(time_at(position)))
+      allowed.push_back(position);
+  }
   if (weights_.data == nullptr) return;
   const std::string name = weight_table(options_.method);
   const auto check = [&](const auto& weights) {
-    for (int64_t x = 0; x < row.degree; ++x)
-      (void)checked_weight(weights, row.begin + x, name, edges_);
+    for (const int64_t position : allowed)
+      (void)checked_weight(weights, position, name, edges_);
   };
   const Array& table = edges_.tables.at(name);
   if (weights_.wide)
@@ -54,13 +60,23 @@ int64_t CudaRelationBuilder::read_id(const void* ids, bool wide, int64_t i) cons
   return work_.read(static_cast<const int32_t*>(ids) + i);
 }
 
-void CudaRelationBuilder::throw_bad_position(int64_t position) const {
+int64_t CudaRelationBuilder::checked_source(int64_t position) const {
   const int64_t id = read_id(csc_.indices, csc_.wide_ids, position);
-  throw_bad_source(edges_, position, id, csc_.num_src_nodes);
+  if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(csc_.num_src_nodes))
+    throw_bad_source(edges_, position, id, csc_.num_src_nodes);
+  return id;
+}
+
+int64_t CudaRelationBuilder::time_at(int64_t position) const {
+  return times_->of_edges != nullptr ? times_->of_edges[position]
+                                     : times_->of_sources[checked_source(position)];
 }
 
 void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
-  throw_bad_position(read_id(positions_.data, positions_.wide, pick));
+  const int64_t position = read_id(positions_.data, positions_.wide, pick);
+  const int64_t id = checked_source(position);
+  if (times_) times_->throw_unsorted(times_->of_edges != nullptr ? position : id);
+  throw_corrupt(edges_.indices_place, "changed while it was read");
 }
 
 void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
@@ -72,12 +88,12 @@ void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
   };
   const int64_t bad = csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
                                     : find_in(static_cast<const int32_t*>(csc_.indices));
-  if (bad == found.degree) throw_corrupt(edges_.indices_place, "changed while it was read");
-  throw_bad_position(found.begin + bad);
+  if (bad < found.degree) (void)checked_source(found.begin + bad);
+  throw_corrupt(edges_.indices_place, "changed while it was read");
 }
 
 void CudaRelationBuilder::throw_too_many_counted() const {
-  if (!is_marked_) throw_too_many_picks();
+  if (!is_marked_ && !is_unfiltered_) throw_too_many_picks();
   throw_invalid(num_dst(), " destinations of edge type '", edges_.encoded, "' have more than ",
                 most_counted(),
                 " in-edges, all of which sampling looks at; use a smaller batch_size");

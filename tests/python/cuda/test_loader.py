@@ -39,6 +39,8 @@ def tensors_of(value) -> list:
 def contents(batch) -> list:
     """Every tensor of a batch."""
     found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
+    if batch.batch is not None:
+        found += tensors_of(batch.batch)
     for block in batch.blocks:
         for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
             found += tensors_of(getattr(block, name))
@@ -64,6 +66,8 @@ SAMPLING = {
     "LABOR": {"sampler": "labor"},
     "LABOR-1, dependent": {"sampler": ramet.Labor(1, dependent=3)},
     "layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
+    "disjoint": {"disjoint": True},
+    "time": {"time": ramet.Time("time", window=400)},
 }
 
 
