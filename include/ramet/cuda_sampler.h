@@ -38,8 +38,8 @@ class CudaGraph {
       int device,
       Location placement,
       const Progress& progress = {});
-  // Bytes of device memory that create() needs for a copy.
-  [[nodiscard]] static int64_t bytes_on_device(const Graph& graph);
+  // Bytes of device memory that a copy needs, with the weights and times that are sampled by.
+  [[nodiscard]] static int64_t bytes_on_device(const Graph& graph, const SampleOptions& options);
 
   virtual ~CudaGraph() = default;
   [[nodiscard]] virtual const std::shared_ptr<const Graph>& graph() const = 0;
@@ -52,20 +52,24 @@ class CudaGraph {
   [[nodiscard]] virtual const void* indices(size_t edge_type) const = 0;
   // The user's edge ids, always in place; nullptr if ids are positions.
   [[nodiscard]] virtual const void* edge_ids(size_t edge_type) const = 0;
+  // An array of the graph, such as a table of weights, placed as the topology when it is first
+  // asked for. Throws as create() does.
+  [[nodiscard]] virtual const void* table(const Array& array) const = 0;
 };
 
-// Empty if kernels support these options. Else the reason: "weighted sampling runs on the CPU".
-// Uniform sampling of dependent minibatches without replacement does, and so do Expand::kOnce and
-// disjoint trees.
+// Empty if kernels support these options. Else the reason: "LABOR with weights runs on the CPU".
+// So do Expand::kOnce and Time::monotonic.
 [[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {
  public:
   // kInvalidArgument, with why_cpu_samples(options), where that has a reason. `pool` provides the
   // arrays of minibatches and scratch memory. Scratch memory grows with the largest batch and is
-  // kept: 4 bytes per node of the graph (8 with LABOR-i), and about 20 per edge of a hop. `stream`
-  // must outlive the sampler. `order`: of reading the rows of destinations; sorting takes 20 more
-  // bytes of scratch memory each.
+  // kept: 4 bytes per node of the graph (8 with LABOR-i), or up to 48 per node of a batch of
+  // disjoint trees; about 20 per edge of a hop; and 8 per in-edge of its destinations with
+  // Weighted, in dependent minibatches, and of rows in no order of times. `stream` must outlive the
+  // sampler. `order`: of reading the rows of destinations; sorting takes 20 more bytes of scratch
+  // memory each.
   CudaSampler(std::shared_ptr<const CudaGraph> graph,
               SampleOptions options,
               std::shared_ptr<BufferPool> pool,

@@ -1,5 +1,6 @@
-// The number in (0, 1) that a word stands for, and its negative logarithm: docs/semantics.md,
-// section 13. Of + - x / alone, so that all lane types and the scalar code give the same bits.
+// What a weight may be, the number in (0, 1) that a word stands for, and its negative logarithm:
+// docs/semantics.md, section 13. Of + - x / alone, so that all lane types and the scalar code give
+// the same bits.
 //
 // `L` is a lanes type (see lanes.h) with doubles, F64, as wide as its U64.
 #pragma once
@@ -8,11 +9,19 @@
 
 namespace ramet {
 
+// Outside, numbers that are made of weights, or their sums, are too large or too small for a
+// double's precision.
+inline constexpr double kSmallestWeight = 1e-290, kLargestWeight = 1e290;
+
+constexpr bool is_weight(double value) {
+  return (value >= kSmallestWeight && value <= kLargestWeight) || value == 0;
+}
+
 inline constexpr uint64_t kBitsOfInteger = 0x4330000000000000ULL;  // + v: the double 2^52 + v
 
 // Exact.
 template <typename L>
-typename L::F64 fraction_lanes(typename L::U64 word) {
+constexpr typename L::F64 fraction_lanes(typename L::U64 word) {
   const auto integer = L::add64(L::template shift_right<12>(word), L::fill64(kBitsOfInteger));
   return L::mul_f64(L::add_f64(L::as_f64(integer), L::fill_f64(0.5 - 0x1p52)),
                     L::fill_f64(0x1p-52));
@@ -20,7 +29,7 @@ typename L::F64 fraction_lanes(typename L::U64 word) {
 
 // u = m 2^-e with m about 1, and log m = 2 atanh((m - 1) / (m + 1)) by its series.
 template <typename L>
-typename L::F64 minus_log_lanes(typename L::F64 u) {
+constexpr typename L::F64 minus_log_lanes(typename L::F64 u) {
   constexpr uint64_t kBitsOfRoot = 0x3fe6a09e667f3bcdULL;  // of the least m, the root of 1/2
   const auto minus_bits = L::bit_xor(L::as_u64(u), L::fill64(~uint64_t{0}));  // less 1
   const auto e = L::template shift_right<52>(

@@ -3,11 +3,14 @@
 // together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
+//   mark_in_time  a bit for every in-edge that a time allows, where rows are in no order of times
 //   place_rows  where the picks of every destination go, if rows are in another order
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
+//   number_edges  numbers of in-edges, of which the smallest are picked
 //   mark_*    else a bit for every in-edge that is picked, and then
 //   rank, take_marked      where each row's picks go, and their positions
+//   sum_weights  how many picks each row gives that are made by weights and may repeat; then pick
 //   load      the source at every position
 //   number    local ids: sources that are new join the list of nodes, in the order of the picks
 //
@@ -16,7 +19,7 @@
 // value that it reads from a store; a value out of bounds is recorded and skipped. A `bad` counter
 // holds kNoneBad, or the lowest number of a bad item.
 //
-// No result depends on the order of threads: they share only minima, maxima and bitwise or.
+// No result depends on the order of threads: they share only counts, minima, maxima and bitwise or.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +57,24 @@ struct CudaRow {
   int64_t begin, degree;
 };
 
+// Times from `first` to `last`, both included; none where first > last.
+struct CudaSpan {
+  int64_t first, last;
+};
+
+// When the edges of an edge type came to be, and which of them destinations may have.
+struct CudaTimes {
+  const int64_t* of_edges = nullptr;  // by position; nullptr: an edge has its source's time
+  const int64_t* of_sources = nullptr;
+  const CudaSpan* allowed = nullptr;  // by destination; nullptr: whatever their times
+};
+
+// Disjoint trees: lists of nodes hold keys, a tree and behind it the bits of an id.
+struct CudaTrees {
+  const int64_t* keys = nullptr;  // of the destinations; nullptr: lists hold ids
+  int dst_bits = 0, src_bits = 0;
+};
+
 // Rows may be read in another order than their destinations have (CudaOrderArgs, cuda_rows.h): row
 // i is then that of destination dst[i]. It decides when memory is read, and no result: the picks of
 // a relation, and their local ids, are in the order of the destinations.
@@ -71,6 +92,8 @@ struct CudaRows {
   const int32_t* first_row;  // by first_rows(), for what has a thread for each pick or in-edge
   int64_t num_dst;
   CudaRowOrder order = {};
+  // Where in-edges stand that are not side by side in their edge type, which `row` then counts.
+  const int64_t* position = nullptr;
 };
 
 // The row of every kCudaItems-th pick, or in-edge, and then the last row that any is in.
@@ -97,10 +120,12 @@ struct CudaScratch {
 
 struct CudaRowsArgs {
   CudaCsc edges;
-  const int64_t* nodes;           // by row
+  const int64_t* nodes;           // by row; nullptr: rows 0, 1, ... of `edges`
   const uint32_t* dst = nullptr;  // as in CudaRowOrder
   int64_t num_dst;
-  int64_t fanout;  // not 0; with -1 offsets count in-edges
+  CudaTimes times = {};  // rows are in the order of times, and become their allowed parts
+  int64_t last = -1;     // of which the last so many in-edges count; -1: all
+  int64_t fanout;        // not 0; with -1 offsets count in-edges
   bool replace;
   int64_t most;  // rows together; a row counts for no more than one above it
   CudaRow* row;
@@ -124,6 +149,13 @@ struct CudaPositions {
   bool wide;
 };
 
+// A weight for each in-edge of an edge type, float or double.
+struct CudaWeights {
+  const void* data = nullptr;  // nullptr: none
+  bool wide = false;           // double
+  uint64_t* bad = nullptr;     // the number of a destination: what is no weight counts as 0
+};
+
 struct CudaPickArgs {
   CudaRows rows;
   int64_t num_picks;
@@ -131,6 +163,9 @@ struct CudaPickArgs {
   bool replace;
   CudaDraws draws;
   CudaPositions positions;
+  // Picks that repeat by weights: their running sums in each row, and where a row's begin.
+  const double* sums = nullptr;
+  const int64_t* sums_before = nullptr;
 };
 
 // A bit for every in-edge: 32 to the word, and kCudaItems to the block, of which there are whole
@@ -150,6 +185,13 @@ struct CudaMarkArgs {
   uint32_t* marks;
 };
 
+struct CudaMarkInTimeArgs {
+  CudaMarkArgs mark;
+  CudaCsc edges;
+  CudaTimes times;
+  uint64_t* bad;  // the number of a destination with a source that is no node
+};
+
 // LABOR-i: what is known of the in-edges of these rows.
 struct CudaImportance {
   const double* p;           // of every candidate
@@ -162,6 +204,39 @@ struct CudaMarkLaborArgs {
   CudaCsc edges;
   uint64_t* threshold;               // scratch: num_dst
   const CudaImportance* importance;  // nullptr: LABOR-0
+};
+
+// In-edges with numbers, of which each row gives those with the smallest: words, exponential
+// numbers over weights, or times. An in-edge without a weight has the number kNotDrawn.
+inline constexpr uint64_t kNotDrawn = ~uint64_t{0};
+struct CudaNumberEdgesArgs {
+  CudaMarkArgs mark;
+  CudaCsc edges;
+  CudaWeights weights;  // or none
+  CudaTimes times;      // the later, the smaller; or none
+  uint64_t* number;     // by in-edge
+};
+
+// What a row gives: smaller numbers than this one, and this one up to a place among equal ones.
+struct CudaLimit {
+  uint64_t number, place;
+};
+struct CudaMarkSmallestArgs {
+  CudaMarkArgs mark;
+  const uint64_t* number;
+  bool are_weighted;
+  bool takes_last;   // of equal numbers the last in-edges
+  CudaLimit* limit;  // scratch: num_dst
+};
+
+struct CudaSumWeightsArgs {
+  CudaRows rows;  // offsets count in-edges
+  CudaWeights weights;
+  int64_t fanout;         // above 0
+  int64_t most;           // as in CudaRowsArgs
+  double* sums;           // by in-edge: of its row's weights, up to its own
+  int64_t* picks_before;  // num_dst + 1, by row
+  CudaScratch scan;
 };
 
 struct CudaRankArgs {
@@ -180,18 +255,26 @@ struct CudaTakeMarkedArgs {
   const uint32_t* marks;
   const int64_t* rank;
   CudaPositions positions;
-  float* weight;                     // by pick; nullptr: none
-  int64_t fanout;                    // weights of LABOR-0
-  const CudaImportance* importance;  // or of LABOR-i
-  const int64_t* indptr;             // of the relation
-  double*
-      inverse;  // scratch: by pick, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson
+  float* weight = nullptr;                     // by pick; nullptr: none
+  int64_t fanout = 0;                          // weights of LABOR-0
+  const CudaImportance* importance = nullptr;  // or of LABOR-i
+  const int64_t* indptr = nullptr;             // of the relation
+  // Scratch: by pick, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson.
+  double* inverse = nullptr;
 };
 
-// The nodes of one type in a batch. A slot, one for every node of the graph, holds all ones, the
-// node's place in the list, or 2^31 plus the first pick that wants it: the least one counts.
-struct CudaNodeList {
+// A slot for every node of the graph; or for each of 2^n keys, where nodes have keys: a key is at
+// the first free place from its hash on. All bytes of what is free are 0xff.
+struct CudaNodeTable {
   uint32_t* slots;
+  uint64_t* keys = nullptr;
+  uint64_t mask = 0;  // 2^n - 1
+};
+
+// The nodes of one type in a batch. A slot holds all ones, the node's place in the list, or 2^31
+// plus the first pick that wants it: the least one counts.
+struct CudaNodeList {
+  CudaNodeTable table;
   int64_t* nodes;
   int64_t capacity;  // at most 2^31 - 1; nodes beyond are counted, but left out
   int64_t* size;
@@ -201,11 +284,14 @@ struct CudaLoadArgs {
   CudaCsc edges;
   CudaPositions positions;
   int64_t num_picks;
-  CudaRowOrder order = {};             // in which positions are read, and then
-  const int32_t* first_row = nullptr;  // by first_rows() of order.picks_before
-  int64_t* sources;                    // by pick; -1 where the id is bad
-  uint32_t* slots;                     // of the source type
-  uint64_t* bad;                       // the number of a pick
+  CudaRowOrder order = {};             // in which positions are read
+  const int64_t* offset = nullptr;     // where rows matter: picks before each
+  const int32_t* first_row = nullptr;  // and by first_rows()
+  CudaTrees trees = {};
+  CudaTimes times = {};  // of rows that should be in their order, as picks show
+  int64_t* sources;      // by pick: ids or keys; -1 where the id is bad
+  CudaNodeTable table;   // of the source type
+  uint64_t* bad;         // the number of a pick
 };
 
 // In-edges [first, first + count) of these rows, `first` a multiple of kCudaItems, in the place of
@@ -214,8 +300,9 @@ struct CudaLoadInEdgesArgs {
   CudaCsc edges;
   CudaRows rows;  // offsets count in-edges
   int64_t first, count;
+  CudaTrees trees = {};
   int64_t* sources;
-  uint32_t* slots;
+  CudaNodeTable table;
   uint64_t* bad;  // the number of a destination
 };
 
@@ -226,6 +313,17 @@ struct CudaNumberArgs {
   uint32_t* rank;  // scratch: num_picks
   int32_t* local;
   CudaScratch scan;
+};
+
+// Keys of nodes of trees, taken apart.
+struct CudaSplitKeysArgs {
+  const int64_t* keys;
+  int64_t count;
+  int id_bits;
+  int64_t* ids;
+  int64_t* trees = nullptr;         // or not
+  const CudaSpan* spans = nullptr;  // by tree, for
+  CudaSpan* allowed = nullptr;      // those of the keys
 };
 
 struct CudaSolveArgs {
@@ -259,12 +357,16 @@ struct CudaRelationArgs {
 struct CudaSamplingKernels {
   int64_t (*scan_bytes)(int device, int64_t count);
   void (*rows)(int device, const CudaRowsArgs& args, void* stream);
+  void (*mark_in_time)(int device, const CudaMarkInTimeArgs& args, void* stream);
   void (*place_rows)(int device, const CudaPlaceRowsArgs& args, void* stream);
   void (*first_rows)(int device, const CudaFirstRowsArgs& args, void* stream);
   void (*pick)(int device, const CudaPickArgs& args, void* stream);
   // Floyd's picks of any number. `marks` is all zero before.
   void (*mark_floyd)(int device, const CudaMarkArgs& args, void* stream);
   void (*mark_labor)(int device, const CudaMarkLaborArgs& args, void* stream);
+  void (*number_edges)(int device, const CudaNumberEdgesArgs& args, void* stream);
+  void (*mark_smallest)(int device, const CudaMarkSmallestArgs& args, void* stream);
+  void (*sum_weights)(int device, const CudaSumWeightsArgs& args, void* stream);
   void (*rank)(int device, const CudaRankArgs& args, void* stream);
   void (*take_marked)(int device, const CudaTakeMarkedArgs& args, void* stream);
   void (*load)(int device, const CudaLoadArgs& args, void* stream);
@@ -274,6 +376,9 @@ struct CudaSamplingKernels {
   // counts. And the slots of `count` nodes emptied.
   void (*insert)(int device, const CudaNodeList& list, int64_t count, void* stream);
   void (*clear)(int device, const CudaNodeList& list, int64_t count, void* stream);
+  // The nodes of a list, at most `most`, in a table that is empty.
+  void (*insert_again)(int device, const CudaNodeList& list, int64_t most, void* stream);
+  void (*split_keys)(int device, const CudaSplitKeysArgs& args, void* stream);
 
   // LABOR-i, for `count` candidates: all importances are 1; an iteration's end.
   void (*begin_importance)(int device, double* p, double* largest, int64_t count, void* stream);

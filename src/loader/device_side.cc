@@ -79,9 +79,10 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   };
 
   const std::string why_cpu = why_cpu_samples(loader);
-  const Location topology = decide(
-      "topology", CudaGraph::bytes_on_device(*graph), wanted_for_topology(device.topology, why_cpu),
-      [&] { return topology_rates(graph, device.index, options.progress); });
+  const Location topology = decide("topology", CudaGraph::bytes_on_device(*graph, loader.sample),
+                                   wanted_for_topology(device.topology, why_cpu), [&] {
+                                     return topology_rates(graph, device.index, options.progress);
+                                   });
   if (device.topology == Location::kAuto && !why_cpu.empty()) side->placement_.back().why = why_cpu;
   if (topology != Location::kStaged)
     side->graph_ = CudaGraph::create(graph, device.index, topology, options.progress);

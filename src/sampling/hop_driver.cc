@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "edge_times.h"
 #include "ramet/error.h"
 
 namespace ramet {
@@ -66,6 +67,22 @@ void HopDriver::add(const Seeds& seeds) {
   seeds_of_[type] = {first, std::ssize(seeds_)};
   check_seeds(this->seeds(type), nodes);
   batch_.seeds.push_back({seeds.type, seeds_of_[type].size()});
+}
+
+Array HopDriver::read_times(const std::optional<Time>& rule,
+                            std::span<const Seeds> seeds,
+                            BufferPool& pool) const {
+  if (rule) {
+    std::vector<Seeds> checked(seeds.begin(), seeds.end());
+    for (Seeds& of_type : checked)
+      of_type.ids = this->seeds(static_cast<size_t>(of_type.type));
+    return seed_times(*graph_, *rule, checked, pool);
+  }
+  for (const Seeds& of_type : seeds) {
+    if (!of_type.times.empty())
+      throw_invalid("there are times of seeds, input_time, but no option time");
+  }
+  return {};
 }
 
 // With kOnce, from where the hop before ended.

@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/draw_keys.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
 
@@ -42,6 +44,11 @@ class HopDriver {
   void start(std::span<const Seeds> seeds, uint64_t epoch, uint64_t step);
   // Other seeds for what start() began. Throws as that does.
   void set_seeds(std::span<const Seeds> seeds);
+
+  // The times of the seeds, as seed_times() has them; without data where there is no `rule`.
+  [[nodiscard]] Array read_times(const std::optional<Time>& rule,
+                                 std::span<const Seeds> seeds,
+                                 BufferPool& pool) const;
 
   // The seeds of a node type: those of the batch, or none. A copy, which is what was checked: the
   // caller's memory may change meanwhile.

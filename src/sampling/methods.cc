@@ -131,12 +131,10 @@ void check_method(const SampleOptions& options, const Graph& graph) {
 
 std::string why_cpu_samples(const SampleOptions& options) {
   if (options.expand == Expand::kOnce) return "sampling with expand = 'once' runs on the CPU";
-  if (options.disjoint) return "sampling of disjoint trees runs on the CPU";
-  if (!weight_table(options.method).empty()) return "weighted sampling runs on the CPU";
-  const auto* uniform = std::get_if<Uniform>(&options.method);
-  if (uniform == nullptr || !draws_smallest_words(*uniform, options)) return "";
-  return concat("uniform sampling without replacement with dependent = ", options.dependent,
-                " runs on the CPU");
+  if (options.time && options.time->monotonic) return "sampling of monotonic times runs on the CPU";
+  const auto* labor = std::get_if<Labor>(&options.method);
+  if (labor != nullptr && !labor->table.empty()) return "LABOR with weights runs on the CPU";
+  return "";
 }
 
 template <typename Id>

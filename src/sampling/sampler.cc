@@ -90,9 +90,9 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     driver_.start(seeds, epoch, step);
     hop_sampler_.exclude(excluded);
     if (tree_budget_) tree_budget_->start_batch(driver_.num_seeds());
-    const Array times = read_times(seeds);
-    if (times.data != nullptr)
-      hop_sampler_.start_batch(seed_spans(*hop_sampler_.options().sample.time, times));
+    const HopOptions& options = hop_sampler_.options();
+    const Array times = driver_.read_times(options.sample.time, seeds, *options.pool);
+    if (times.data != nullptr) hop_sampler_.start_batch(seed_spans(*options.sample.time, times));
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
       start_batch(nodes[t], t);
@@ -114,30 +114,12 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
   [[nodiscard]] bool is_disjoint() const { return hop_sampler_.options().sample.disjoint; }
 
-  // Without data where no time is asked for.
-  Array read_times(std::span<const Seeds> seeds) const {
-    const HopOptions& options = hop_sampler_.options();
-    if (options.sample.time) {
-      std::vector<Seeds> checked(seeds.begin(), seeds.end());
-      for (Seeds& of_type : checked)
-        of_type.ids = driver_.seeds(static_cast<size_t>(of_type.type));
-      return seed_times(graph(), *options.sample.time, checked, *options.pool);
-    }
-    for (const Seeds& of_type : seeds) {
-      if (!of_type.times.empty())
-        throw_invalid("there are times of seeds, input_time, but no option time");
-    }
-    return {};
-  }
-
   void start_batch(NodeIndex<Id>& nodes, size_t type) {
     const std::span<const int64_t> seeds = driver_.seeds(type);
     if (!is_disjoint()) return nodes.start_batch(seeds);
     const TreeKeys& of_type = hop_sampler_.tree_keys()[type];
     of_type.require(driver_.num_seeds());
-    std::vector<int64_t> keys;
-    for (size_t i = 0; i < seeds.size(); ++i)
-      keys.push_back(of_type.key(driver_.first_seed(type) + static_cast<int64_t>(i), seeds[i]));
+    const std::vector<int64_t> keys = of_type.keys(driver_.first_seed(type), seeds);
     nodes.start_batch(std::span<const int64_t>(keys));
   }
 

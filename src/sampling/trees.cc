@@ -24,6 +24,13 @@ void TreeKeys::require(int64_t num_trees) const {
                 " bits, expected at most 2^", kMostBits - id_bits_, "; use a smaller batch_size");
 }
 
+std::vector<int64_t> TreeKeys::keys(int64_t first, std::span<const int64_t> seeds) const {
+  std::vector<int64_t> keys;
+  for (const int64_t seed : seeds)
+    keys.push_back(key(first++, seed));
+  return keys;
+}
+
 std::vector<TreeKeys> tree_keys(const Graph& graph) {
   return {graph.node_types().begin(), graph.node_types().end()};
 }

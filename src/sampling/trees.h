@@ -19,6 +19,9 @@ class TreeKeys {
   // kInvalidArgument where keys of so many trees need more than 63 bits.
   void require(int64_t num_trees) const;
 
+  [[nodiscard]] int id_bits() const { return id_bits_; }
+  // Of seeds, the first of which is that of tree `first`.
+  [[nodiscard]] std::vector<int64_t> keys(int64_t first, std::span<const int64_t> seeds) const;
   [[nodiscard]] int64_t key(int64_t tree, int64_t id) const { return tree << id_bits_ | id; }
   [[nodiscard]] int64_t tree(int64_t key) const { return key >> id_bits_; }
   [[nodiscard]] int64_t id(int64_t key) const { return key & ((int64_t{1} << id_bits_) - 1); }

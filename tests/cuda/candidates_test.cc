@@ -24,7 +24,7 @@ Result importances(const std::shared_ptr<const Graph>& graph,
   const CudaStream stream(0);
   const CudaWork work{0, stream.handle(), DevicePool::create(0)->on(stream.handle())};
   const auto topology = CudaGraph::create(graph, 0, Location::kDevice);
-  const Method method = Labor{2};
+  const SampleOptions options{{}, Labor{2}};
   CudaReport report(work, 5);  // bad row, bad pick, in-edges, nodes, candidates
   report.clear_bad(0, 2);
   CudaNodes nodes(work, graph->node_types()[0].num_nodes, report.at(3));
@@ -32,13 +32,13 @@ Result importances(const std::shared_ptr<const Graph>& graph,
   CudaRelationScratch scratch;
   scratch.candidates_at_once = candidates_at_once;
   std::vector<CudaRelationBuilder> relations;
-  relations.emplace_back(work, *topology, method, 0, CudaBad{report.bad(0), report.bad(1)},
+  relations.emplace_back(work, *topology, options, 0, CudaBad{report.bad(0), report.bad(1)},
                          RowOrder::kAsGiven);
   relations[0].start(kFanout, nodes, {0, nodes.size()}, scratch);
   report.set(2, relations[0].counted());
   report.wait();
   relations[0].set_counted(report[2]);
-  CudaImportances result(work, *graph, 2, report.at(4));
+  CudaImportances result(work, *graph, {}, 2, report.at(4));
   result.start(relations, scratch);
   report.wait();
   REQUIRE(!report.is_bad(1));

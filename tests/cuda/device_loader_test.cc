@@ -136,9 +136,8 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
 TEST_CASE("why the CPU samples is told") {
   const auto graph = make_typed_graph();
   LoaderOptions options = batches_on_device(Location::kAuto, Location::kAuto);
-  options.sample.method = Uniform{};
-  options.sample.dependent = 4;
-  const char* const why = "uniform sampling without replacement with dependent = 4 runs on the CPU";
+  options.sample.expand = Expand::kOnce;
+  const char* const why = "sampling with expand = 'once' runs on the CPU";
   const PlacementDecision placed = NeighborLoader(graph, options).placement()[0];
   CHECK(placed.placement == Location::kStaged);
   CHECK(placed.why == why);

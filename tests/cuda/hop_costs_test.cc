@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,38 +29,50 @@ Costs asked_so_far() {
 
 // Of a batch of so many hops.
 Costs costs_of(const std::shared_ptr<const Graph>& graph,
-               const Method& method,
+               SampleOptions options,
                std::vector<int64_t> fanouts,
                RowOrder order) {
-  DeviceSampler sampler(graph, {{std::move(fanouts)}, method, 1}, Location::kInPlace, order);
-  const std::vector<int64_t> seeds{7, 5, 100};
-  (void)sampler.sample(Seeds{0, seeds}, 0, 0);  // scratch memory grows
+  options.fanouts = {std::move(fanouts)};
+  DeviceSampler sampler(graph, options, Location::kInPlace, order);
+  const std::vector<int64_t> ids{7, 5, 100};
+  const Seeds seeds{0, ids, options.time ? ids : std::span<const int64_t>()};
+  (void)sampler.sample(seeds, 0, 0);  // scratch memory grows
   const Costs before = asked_so_far();
-  (void)sampler.sample(Seeds{0, seeds}, 0, 0);
+  (void)sampler.sample(seeds, 0, 0);
   const Costs after = asked_so_far();
   return {after.kernels - before.kernels, after.sums - before.sums, after.waits - before.waits};
 }
 
-Costs costs_of_a_hop(const Method& method, int64_t fanout, RowOrder order) {
-  static const auto graph = uneven_graph(2000, 60'000, 5);
-  const Costs one = costs_of(graph, method, {fanout}, order);
-  const Costs two = costs_of(graph, method, {fanout, fanout}, order);
+Costs costs_of_a_hop(const SampleOptions& options, int64_t fanout, RowOrder order) {
+  static const auto graph = weighted_graph<float>(2000, 60'000, 5);
+  const Costs one = costs_of(graph, options, {fanout}, order);
+  const Costs two = costs_of(graph, options, {fanout, fanout}, order);
   return {two.kernels - one.kernels, two.sums - one.sums, two.waits - one.waits};
 }
 
 TEST_CASE("a hop takes as many launches and waits as the docs say") {
-  const auto check = [](const Method& method, int64_t fanout, Costs as_given, Costs sorted) {
+  const auto check_options = [](const SampleOptions& options, int64_t fanout, Costs as_given,
+                                Costs sorted) {
     CAPTURE(fanout);
-    CHECK(costs_of_a_hop(method, fanout, RowOrder::kAsGiven) == as_given);
-    CHECK(costs_of_a_hop(method, fanout, RowOrder::kSorted) == sorted);
+    CHECK(costs_of_a_hop(options, fanout, RowOrder::kAsGiven) == as_given);
+    CHECK(costs_of_a_hop(options, fanout, RowOrder::kSorted) == sorted);
+  };
+  const auto check = [&](const Method& method, int64_t fanout, Costs as_given, Costs sorted) {
+    check_options({.fanouts = {}, .method = method}, fanout, as_given, sorted);
   };
   check(Uniform{}, 10, {5, 2, 2}, {9, 4, 2});
   check(Uniform{}, 100, {5, 2, 2}, {9, 4, 2});
   check(Uniform{}, -1, {6, 2, 2}, {9, 4, 2});
   check(Uniform{}, 1200, {9, 3, 3}, {13, 5, 3});
   check(Uniform{.replace = true}, 10, {7, 2, 2}, {10, 4, 2});
+  check(Weighted{.table = "w"}, 10, {11, 3, 3}, {15, 5, 3});
+  check(Weighted{.table = "w", .replace = true}, 10, {8, 3, 3}, {11, 5, 3});
   check(Labor{}, 10, {10, 3, 3}, {14, 5, 3});
   check(Labor{.iterations = 1}, 10, {20, 4, 4}, {24, 6, 4});
+  SampleOptions trees{.fanouts = {}, .disjoint = true};
+  check_options(trees, 10, {7, 2, 2}, {10, 4, 2});
+  trees.time = Time{.table = "time"};
+  check_options(trees, 10, {13, 4, 3}, {16, 6, 3});
 }
 
 }  // namespace

@@ -17,8 +17,6 @@
 namespace ramet::test {
 namespace {
 
-const std::vector<int64_t> kSeeds{5, 7, 5, 299, 0, 100, 11, 7, 250, 3};
-
 SampleOptions labor(std::vector<int64_t> fanouts, int64_t iterations = 0) {
   return {{std::move(fanouts)}, Labor{iterations}, 4};
 }
@@ -110,10 +108,10 @@ TEST_CASE("dependent minibatches are the host's") {
 
 TEST_CASE("what processors alone sample is refused, and named") {
   const auto graph = uneven_graph(300, 4000, 13);
-  CHECK_THROWS_WITH_AS(
-      DeviceSampler(graph, {{{5}}, Uniform{}, 3, 4}),
-      "uniform sampling without replacement with dependent = 4 runs on the CPU, not on a device",
-      Error);
+  SampleOptions options{{{5}}, Uniform{}, 3};
+  options.expand = Expand::kOnce;
+  CHECK_THROWS_WITH_AS(DeviceSampler(graph, options),
+                       "sampling with expand = 'once' runs on the CPU, not on a device", Error);
 }
 
 TEST_CASE("typed minibatches are the host's") {
@@ -231,7 +229,7 @@ TEST_CASE("everybody who asks for the same topology on a device shares it") {
   CHECK(CudaGraph::create(graph, 0, Location::kDevice) == one);
   CHECK(CudaGraph::create(graph, 0, Location::kInPlace) != one);
   CHECK_THROWS_AS(CudaGraph::create(graph, 0, Location::kStaged), Error);
-  CHECK(CudaGraph::bytes_on_device(*graph) ==
+  CHECK(CudaGraph::bytes_on_device(*graph, {}) ==
         graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
 }
 

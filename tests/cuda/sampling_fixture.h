@@ -19,6 +19,8 @@
 
 namespace ramet::test {
 
+inline const std::vector<int64_t> kSeeds{5, 7, 5, 299, 0, 100, 11, 7, 250, 3};
+
 // Edges of which every tenth points to one of two hubs, every eleventh comes from one, some are
 // self loops, and some stand twice. The last tenth of the nodes have no in-edges.
 inline EdgeList uneven_edges(int64_t num_src, int64_t num_dst, int64_t num_edges, uint64_t key) {
@@ -52,6 +54,32 @@ std::shared_ptr<const Graph> uneven_graph(int64_t num_nodes, int64_t num_edges, 
   const TypedCsc<Id> edges(uneven_edges(num_nodes, num_nodes, num_edges, key), num_nodes,
                            num_nodes);
   return graph_of(one_type(edges.csc, num_nodes));
+}
+
+// Every third edge weighs nothing, some rows are without any weight, and a few edges have most.
+template <typename Weight>
+std::vector<Weight> uneven_weights(const Csc& csc) {
+  const auto indptr = csc.indptr.as<int64_t>();
+  std::vector<Weight> weights;
+  for (size_t v = 0; v + 1 < indptr.size(); ++v) {
+    for (int64_t p = indptr[v]; p < indptr[v + 1]; ++p) {
+      const auto word = mix64(static_cast<uint64_t>(p));
+      const Weight some = static_cast<Weight>(word % 1000) + 1;
+      weights.push_back(word % 3 == 0 || v % 7 == 2 ? 0 : word % 50 == 1 ? some * 1000000 : some);
+    }
+  }
+  return weights;
+}
+
+template <typename Weight>
+std::shared_ptr<const Graph> weighted_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
+  const Csc csc = csc_of(uneven_edges(num_nodes, num_nodes, num_edges, key), num_nodes, num_nodes);
+  const std::vector<Weight> weights = uneven_weights<Weight>(csc);
+  StoreContents contents = one_type(csc, num_nodes);
+  contents.arrays.emplace_back("edge/node__to__node/w", borrow(weights));
+  const std::vector<int64_t> times(static_cast<size_t>(num_edges));
+  contents.arrays.emplace_back("edge/node__to__node/time", borrow(times));
+  return graph_of(contents);
 }
 
 // Three node types, one of them without edges that point to it; ids of both widths, edge types
@@ -110,6 +138,10 @@ inline void require_same(const Minibatch& expected, const Minibatch& given) {
   REQUIRE(given.n_id.size() == expected.n_id.size());
   for (size_t t = 0; t < expected.n_id.size(); ++t)
     require_same(expected.n_id[t], given.n_id[t]);
+  REQUIRE(given.trees.size() == expected.trees.size());
+  for (size_t t = 0; t < expected.trees.size(); ++t)
+    require_same(expected.trees[t], given.trees[t]);
+  require_same(expected.seed_times, given.seed_times);
 }
 
 // A sampler with a stream and a pool of its own.

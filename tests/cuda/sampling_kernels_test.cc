@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "cuda/rows_fixture.h"
@@ -160,7 +162,7 @@ TEST_CASE("in-edges beyond number 2^32 become candidates") {
        .first = kFirst,
        .count = 300,
        .sources = sources.as<int64_t>(),
-       .slots = slots.as<uint32_t>(),
+       .table = {slots.as<uint32_t>()},
        .bad = bad.as<uint64_t>()},
       nullptr);
   std::vector<int64_t> expected(indices.begin() + 5, indices.end());
@@ -279,6 +281,45 @@ TEST_CASE("the c of a row has the bits of the host's") {
   }
 }
 
+// Batches hardly ever have equal numbers.
+TEST_CASE("of equal numbers the first in-edges are marked, or the last") {
+  const FarRows far(kDegrees, [](int64_t degree) { return degree; });
+  const DeviceRows rows(far);
+  const int64_t num_edges = far.offsets.back();
+  std::vector<uint64_t> numbers;
+  for (int64_t e = 0; e < num_edges; ++e) {
+    const uint64_t word = mix64(static_cast<uint64_t>(e));
+    numbers.push_back(word % 5 == 0 ? kNotDrawn : word % 7 * (kNotDrawn / 8));
+  }
+  const DeviceBytes number(numbers), limit(kDegrees.size() * sizeof(CudaLimit));
+  const DeviceBytes marks(size_t(cuda_mark_words(num_edges)) * sizeof(uint32_t));
+  for (const int64_t fanout : {-1, -2, 1, 2, 10, 11, 64, 65, 700}) {
+    CAPTURE(fanout);
+    const bool takes_last = fanout % 2 != 0;
+    kernels().mark_smallest(0,
+                            {.mark = {rows.view, num_edges, fanout, {}, marks.as<uint32_t>()},
+                             .number = number.as<uint64_t>(),
+                             .are_weighted = true,
+                             .takes_last = takes_last,
+                             .limit = limit.as<CudaLimit>()},
+                            nullptr);
+    std::vector<uint32_t> expected(size_t(cuda_mark_words(num_edges)));
+    for (size_t i = 0; i < kDegrees.size(); ++i) {
+      std::vector<std::pair<uint64_t, int64_t>> drawn;
+      for (int64_t e = far.offsets[i]; e < far.offsets[i + 1]; ++e)
+        if (numbers[size_t(e)] != kNotDrawn)
+          drawn.emplace_back(numbers[size_t(e)], takes_last ? -e : e);
+      std::sort(drawn.begin(), drawn.end());
+      if (fanout >= 0) drawn.resize(std::min(drawn.size(), size_t(fanout)));
+      for (const auto& [n, place] : drawn) {
+        const auto e = static_cast<size_t>(std::abs(place));
+        expected[e / 32] |= 1U << (e % 32);
+      }
+    }
+    CHECK(marks.read<uint32_t>() == expected);
+  }
+}
+
 TEST_CASE("nodes that a list has no room for are counted, and nothing is written behind it") {
   constexpr size_t kNodes = 1000;
   std::vector<int64_t> sources(700);
@@ -299,7 +340,7 @@ TEST_CASE("nodes that a list has no room for are counted, and nothing is written
       0,
       {.sources = device_sources.as<int64_t>(),
        .num_picks = 700,
-       .list = {device_slots.as<uint32_t>(), nodes.as<int64_t>(), 300, size.as<int64_t>()},
+       .list = {{device_slots.as<uint32_t>()}, nodes.as<int64_t>(), 300, size.as<int64_t>()},
        .rank = rank.as<uint32_t>(),
        .local = local.as<int32_t>(),
        .scan = scan.view()},

@@ -49,11 +49,11 @@ TEST_CASE("names of options") {
                        Error);
 }
 
-TEST_CASE("processors sample by weights") {
-  CHECK(why_cpu_samples({.fanouts = {}, .method = Labor{}}).empty());
-  for (const Method& method : {Method(Weighted{.table = "w"}), Method(Labor{.table = "w"})})
-    CHECK(why_cpu_samples({.fanouts = {}, .method = method}) ==
-          "weighted sampling runs on the CPU");
+TEST_CASE("processors alone sample LABOR with weights") {
+  for (const Method& method : {Method(Labor{}), Method(Weighted{.table = "w"})})
+    CHECK(why_cpu_samples({.fanouts = {}, .method = method}).empty());
+  CHECK(why_cpu_samples({.fanouts = {}, .method = Labor{.table = "w"}}) ==
+        "LABOR with weights runs on the CPU");
 }
 
 TEST_CASE("keys of trees are the tree and the id") {

@@ -96,7 +96,7 @@ class Labor(Sampler):
 
 @dataclass(frozen=True)
 class Weighted(Sampler):
-    """Picks neighbors in proportion to an edge table, on the CPU (docs/semantics.md, section 13).
+    """Picks neighbors in proportion to an edge table (docs/semantics.md, section 13).
 
     Without replacement it uses exponential keys (Efraimidis, Spirakis 2006), with replacement the inverse transform. It
     reads all weights of a destination's in-edges.

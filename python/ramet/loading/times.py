@@ -14,7 +14,7 @@ COUNT_UNITS = "times count units, such as seconds or milliseconds, (times / unit
 
 @dataclass(frozen=True)
 class Time:
-    """Draws only neighbors that were there at the time of the tree's seed, or that came after it, on the CPU
+    """Draws only neighbors that were there at the time of the tree's seed, or that came after it
     (docs/semantics.md, section 16).
 
     table: the name of int64 tables of edges or of nodes, one time each, in any unit. An edge has its own time, or that

@@ -10,19 +10,12 @@
 #include <cstdint>
 
 #include "base/draw_keys.h"
+#include "base/exponential_lanes.h"
 
 namespace ramet {
 
 inline constexpr int64_t kWeightedPadding = 16;
 inline constexpr int64_t kMaxRanked = 128;  // numbers that WeightedKernel::smallest orders
-
-// Outside, numbers that are made of weights, or their sums, are too large or too small for a
-// double's precision.
-inline constexpr double kSmallestWeight = 1e-290, kLargestWeight = 1e290;
-
-constexpr bool is_weight(double value) {
-  return (value >= kSmallestWeight && value <= kLargestWeight) || value == 0;
-}
 
 struct WeightedKernel {
   // Writes `count` weights as doubles. Their sum, in any order; not a number if one is no weight.

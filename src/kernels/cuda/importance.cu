@@ -9,14 +9,17 @@ namespace {
 
 // solve_c() of the CPU.
 template <typename Team>
-__device__ double solve_row(const CudaSolveArgs& args, int64_t row, const Team& team) {
+__device__ double solve_row(const CudaSolveArgs& args,
+                            int64_t row,
+                            RowSumMemory& memory,
+                            const Team& team) {
   const int64_t begin = args.rows.offset[row], end = args.rows.offset[row + 1];
   if (args.fanout < 0 || args.fanout >= end - begin) return 1;
   const auto degree = static_cast<double>(end - begin);
   const double target = degree * degree / static_cast<double>(args.fanout);
   double c = 0;
   for (int64_t certain = -1;;) {
-    const RowSum pass = team.sum(begin, end, [&](int64_t e) {
+    const RowSum pass = sum_row(memory, team, begin, end, [&](int64_t e) {
       const double p = args.p[args.candidate[e]];
       return Term{1 / p, c * p >= 1};
     });
@@ -27,9 +30,10 @@ __device__ double solve_row(const CudaSolveArgs& args, int64_t row, const Team& 
 }
 
 __global__ void __launch_bounds__(BlockTeam::kSize) solve_rows(CudaSolveArgs args) {
-  __shared__ RowSumMemory memory;
-  for_each_row(memory, args.rows.offset, args.rows.num_dst, [&](int64_t row, const auto& team) {
-    const double c = solve_row(args, row, team);
+  __shared__ RowSumMemory shared;
+  RowSumMemory& memory = shared;
+  for_each_row(args.rows.offset, args.rows.num_dst, [&](int64_t row, const auto& team) {
+    const double c = solve_row(args, row, memory, team);
     if (team.thread() == 0) args.c[row] = c;
   });
 }

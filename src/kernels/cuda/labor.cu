@@ -1,8 +1,8 @@
 // The in-edges that LABOR accepts: those whose source's word is at most the row's threshold;
 // docs/semantics.md, section 8. A thread for each in-edge, whatever row it is in, so that a hub is
 // the work of many blocks; a warp's answers are a word of marks.
+#include "kernels/cuda/mark_edges.cuh"
 #include "kernels/cuda/sampling.h"
-#include "kernels/cuda/sampling_device.cuh"
 
 namespace ramet {
 namespace {
@@ -18,11 +18,9 @@ __global__ void set_thresholds(CudaMarkArgs args, uint64_t* threshold) {
                                              static_cast<uint128_t>(degree));
 }
 
-struct Edge {
-  int64_t row, number, position;
-};
-
-__device__ uint64_t word_of_source(const CudaMarkArgs& args, const CudaCsc& edges, const Edge& e) {
+__device__ uint64_t word_of_source(const CudaMarkArgs& args,
+                                   const CudaCsc& edges,
+                                   const InEdge& e) {
   // An id that is no node has a word, too, as wide as it is stored.
   const auto source =
       edges.wide_ids
@@ -31,28 +29,15 @@ __device__ uint64_t word_of_source(const CudaMarkArgs& args, const CudaCsc& edge
   return draw(args.draws.keys, args.draws.tables, source);
 }
 
-// `accepts` decides about an Edge.
-template <typename Accepts>
-__device__ void mark_accepted(const CudaMarkArgs& args, Accepts accepts) {
-  const int64_t e = thread_number();
-  bool accepted = false;
-  if (e < args.num_edges) {
-    const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
-    accepted = accepts(Edge{row, e, position_of(args.rows, row, e)});
-  }
-  const unsigned word = __ballot_sync(kAllLanes, accepted);
-  if (threadIdx.x % kWarp == 0) args.marks[e / kWarp] = word;
-}
-
 __global__ void mark_below_threshold(CudaMarkArgs args, CudaCsc edges, const uint64_t* threshold) {
-  mark_accepted(args, [&](const Edge& e) {
+  mark_accepted(args, [&](const InEdge& e) {
     const uint64_t bound = threshold[e.row];
     return bound == ~uint64_t{0} || word_of_source(args, edges, e) <= bound;
   });
 }
 
 __global__ void mark_by_importance(CudaMarkArgs args, CudaCsc edges, CudaImportance importance) {
-  mark_accepted(args, [&](const Edge& e) {
+  mark_accepted(args, [&](const InEdge& e) {
     const double scaled = importance.c[e.row] * importance.p[importance.candidate[e.number]];
     const double q = scaled < 1.0 ? scaled : 1.0;
     return q == 1 || word_of_source(args, edges, e) <= static_cast<uint64_t>(q * 0x1p64);

@@ -80,11 +80,13 @@ __global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
 
 // The weights 1 / q of a destination's picks, divided by their sum.
 __global__ void __launch_bounds__(BlockTeam::kSize) normalize_weights(CudaTakeMarkedArgs args) {
-  __shared__ RowSumMemory memory;
-  for_each_row(memory, args.indptr, args.rows.num_dst, [&](int64_t row, const auto& team) {
+  __shared__ RowSumMemory shared;
+  RowSumMemory& memory = shared;
+  for_each_row(args.indptr, args.rows.num_dst, [&](int64_t row, const auto& team) {
     const int64_t begin = args.indptr[row], end = args.indptr[row + 1];
-    const double sum =
-        team.sum(begin, end, [&](int64_t e) { return Term{args.inverse[e], false}; }).sum;
+    const double sum = sum_row(memory, team, begin, end, [&](int64_t e) {
+                         return Term{args.inverse[e], false};
+                       }).sum;
     for (int64_t e = begin + team.thread(); e < end; e += team.kSize)
       args.weight[e] = static_cast<float>(args.inverse[e] / sum);
   });

@@ -5,6 +5,7 @@
 // has already keeps its place, which is less than any number of a pick. So the pick whose number is
 // in the slot is the first of a new node, and a running sum over these gives their places. Which
 // thread comes first makes no difference.
+#include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 #include "kernels/cuda/scan.h"
@@ -12,7 +13,8 @@
 namespace ramet {
 namespace {
 
-constexpr uint32_t kPick = 0x80000000u;   // a slot's value from here on is a pick
+constexpr uint32_t kPick = 0x80000000u;  // a slot's value from here on is a pick
+constexpr unsigned long long kNoKey = ~0ull;
 constexpr uint32_t kEmpty = 0xffffffffu;  // no pick has this number: kCudaMaxEdges
 
 // A hub is offered many picks: most see, without an atomic operation, that theirs is not the least.
@@ -20,23 +22,48 @@ __device__ void offer(uint32_t* slot, uint32_t value) {
   if (__ldcg(slot) > value) atomicMin(slot, value);
 }
 
-// The source at `position`, which pick e asks for; -1 where it is no node.
-__device__ int64_t load_source(const CudaCsc& edges, int64_t position, uint32_t* slots, int64_t e) {
-  const int64_t id = load_id(edges.indices, edges.wide_ids, position);
-  if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(edges.num_src_nodes)) return -1;
-  offer(&slots[id], kPick + static_cast<uint32_t>(e));
-  return id;
+// Of a node, or of its key, which gets a place where it has none.
+__device__ uint32_t* slot_of(const CudaNodeTable& table, int64_t node) {
+  if (table.keys == nullptr) return &table.slots[node];
+  const auto key = static_cast<unsigned long long>(node);
+  for (uint64_t at = mix64(key) & table.mask;; at = (at + 1) & table.mask) {
+    auto* cell = reinterpret_cast<unsigned long long*>(&table.keys[at]);
+    unsigned long long found = __ldcg(cell);
+    if (found == kNoKey) found = atomicCAS(cell, kNoKey, key);
+    if (found == key || found == kNoKey) return &table.slots[at];
+  }
+}
+
+// The node at `position`, or its key in the tree of `dst`, which pick e asks for; -1 where it is
+// no node.
+__device__ int64_t load_source(const CudaCsc& edges,
+                               int64_t position,
+                               const CudaTrees& trees,
+                               int64_t dst,
+                               const CudaNodeTable& table,
+                               int64_t e) {
+  int64_t node = load_id(edges.indices, edges.wide_ids, position);
+  if (static_cast<uint64_t>(node) >= static_cast<uint64_t>(edges.num_src_nodes)) return -1;
+  if (trees.keys != nullptr) node |= trees.keys[dst] >> trees.dst_bits << trees.src_bits;
+  offer(slot_of(table, node), kPick + static_cast<uint32_t>(e));
+  return node;
 }
 
 __global__ void load_sources(CudaLoadArgs args) {
-  int64_t e = thread_number();
+  int64_t e = thread_number(), dst = 0;
   if (e >= args.num_picks) return;
-  if (args.order.dst != nullptr)
-    e = place_of(args.order, row_of(args.order.picks_before, args.first_row, e), e);
+  if (args.offset != nullptr) {
+    const int64_t row = row_of(args.offset, args.first_row, e);
+    dst = dst_of(args.order.dst, row);
+    e = place_of(args.order, row, e);
+  }
   const int64_t position = load_id(args.positions.data, args.positions.wide, e);
-  const int64_t id = load_source(args.edges, position, args.slots, e);
-  args.sources[e] = id;
-  if (id < 0) record_bad(args.bad, e);
+  const int64_t node = load_source(args.edges, position, args.trees, dst, args.table, e);
+  args.sources[e] = node;
+  const bool is_in_time =
+      args.times.allowed == nullptr || node < 0 ||
+      contains(args.times.allowed[dst], time_of(args.edges, args.times, position).value);
+  if (node < 0 || !is_in_time) record_bad(args.bad, e);
 }
 
 __global__ void load_sources_of_in_edges(CudaLoadInEdgesArgs args) {
@@ -44,9 +71,11 @@ __global__ void load_sources_of_in_edges(CudaLoadInEdgesArgs args) {
   if (i >= args.count) return;
   const int64_t e = args.first + i;
   const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
-  const int64_t id = load_source(args.edges, position_of(args.rows, row, e), args.slots, i);
-  args.sources[i] = id;
-  if (id < 0) record_bad(args.bad, dst_of(args.rows.order.dst, row));
+  const int64_t dst = dst_of(args.rows.order.dst, row);
+  const int64_t node =
+      load_source(args.edges, position_of(args.rows, row, e), args.trees, dst, args.table, i);
+  args.sources[i] = node;
+  if (node < 0) record_bad(args.bad, dst);
 }
 
 // rank[e]: 1 for the first pick of a new node. The nodes that are there count with the first pick.
@@ -54,7 +83,8 @@ __global__ void find_first_picks(CudaNumberArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
   const int64_t id = args.sources[e];
-  const bool is_first = id >= 0 && args.list.slots[id] == kPick + static_cast<uint32_t>(e);
+  const bool is_first =
+      id >= 0 && *slot_of(args.list.table, id) == kPick + static_cast<uint32_t>(e);
   args.rank[e] = (is_first ? 1u : 0u) + (e == 0 ? static_cast<uint32_t>(*args.list.size) : 0u);
 }
 
@@ -67,23 +97,29 @@ __global__ void give_places(CudaNumberArgs args) {
   if (e == args.num_picks - 1) *args.list.size = args.rank[e] < kPick ? args.rank[e] : kPick;
   const int64_t id = args.sources[e];
   if (id < 0) return;
-  const uint32_t value = __ldcg(&args.list.slots[id]);  // once, while others write it
+  uint32_t* slot = slot_of(args.list.table, id);
+  const uint32_t value = __ldcg(slot);  // once, while others write it
   const uint32_t place = value < kPick ? value : args.rank[value - kPick] - 1;
   args.local[e] = static_cast<int32_t>(place);
   if (value != kPick + static_cast<uint32_t>(e) || place >= args.list.capacity) return;
   args.list.nodes[place] = id;
-  args.list.slots[id] = place;
+  *slot = place;
 }
 
 __global__ void insert_nodes(CudaNodeList list, int64_t count) {
   const int64_t i = thread_number();
   if (i == 0) *list.size = count;
-  if (i < count) atomicMin(&list.slots[list.nodes[i]], static_cast<uint32_t>(i));
+  if (i < count) atomicMin(slot_of(list.table, list.nodes[i]), static_cast<uint32_t>(i));
+}
+
+__global__ void insert_nodes_again(CudaNodeList list, int64_t most) {
+  const int64_t i = thread_number();
+  if (i < most && i < *list.size) *slot_of(list.table, list.nodes[i]) = static_cast<uint32_t>(i);
 }
 
 __global__ void clear_nodes(CudaNodeList list, int64_t count) {
   const int64_t i = thread_number();
-  if (i < count) list.slots[list.nodes[i]] = kEmpty;
+  if (i < count) *slot_of(list.table, list.nodes[i]) = kEmpty;
 }
 
 }  // namespace
@@ -108,6 +144,11 @@ void cuda_sampling::number(int device, const CudaNumberArgs& args, void* stream)
 void cuda_sampling::insert(int device, const CudaNodeList& list, int64_t count, void* stream) {
   const DeviceScope scope(device);
   launch_each("insert_nodes", insert_nodes, count + 1, stream, list, count);
+}
+
+void cuda_sampling::insert_again(int device, const CudaNodeList& list, int64_t most, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("insert_nodes_again", insert_nodes_again, most, stream, list, most);
 }
 
 void cuda_sampling::clear(int device, const CudaNodeList& list, int64_t count, void* stream) {

@@ -3,6 +3,7 @@
 // moderngpu), which the blocks of later kernels then need not search for.
 #include <algorithm>
 
+#include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 #include "kernels/cuda/scan.h"
@@ -17,17 +18,48 @@ __device__ int64_t num_picks(const CudaRowsArgs& args, int64_t degree) {
   return picks <= args.most ? picks : args.most + 1;
 }
 
+// The first of numbers low to high that holds, which all behind it do.
+template <typename Holds>
+__device__ int64_t first_where(int64_t low, int64_t high, const Holds& holds) {
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (holds(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// Of a row in the order of times, by bisection.
+__device__ CudaRow allowed_part(const CudaRowsArgs& args, const CudaRow& row, int64_t dst) {
+  const CudaSpan allowed = args.times.allowed[dst];
+  if (allowed.first > allowed.last) return {row.begin, 0};
+  const auto time_at = [&](int64_t x) {
+    const EdgeTime time = time_of(args.edges, args.times, row.begin + x);
+    if (!time.is_good) record_bad(args.bad, dst);
+    return time.value;
+  };
+  const int64_t end =
+      first_where(0, row.degree, [&](int64_t x) { return time_at(x) > allowed.last; });
+  int64_t first = first_where(0, end, [&](int64_t x) { return time_at(x) >= allowed.first; });
+  if (args.last >= 0 && end - first > args.last) first = end - args.last;
+  return {row.begin + first, end - first};
+}
+
 __global__ void read_rows(CudaRowsArgs args) {
   const int64_t i = thread_number();
   if (i == 0) args.offset[0] = 0;
   if (i >= args.num_dst) return;
-  const int64_t* indptr = args.edges.indptr + args.nodes[i];
+  const int64_t* indptr = args.edges.indptr + (args.nodes == nullptr ? i : args.nodes[i]);
   CudaRow row{__ldg(indptr), 0};
   const int64_t end = __ldg(indptr + 1);
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(args.edges.num_edges) &&
                     static_cast<uint64_t>(row.begin) <= static_cast<uint64_t>(end);
   if (fits) {
     row.degree = end - row.begin;
+    if (args.times.allowed != nullptr) row = allowed_part(args, row, dst_of(args.dst, i));
   } else {
     record_bad(args.bad, dst_of(args.dst, i));
   }

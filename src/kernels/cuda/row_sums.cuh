@@ -1,6 +1,5 @@
-// Sums over rows of picks or in-edges, with the bits of base/block_sum.h: a warp adds up a row of
-// one block of terms; a longer row is the work of all warps of a thread block, a block of terms
-// each.
+// Sums over rows of picks or in-edges, with the bits of base/block_sum.h: a warp adds up a block of
+// terms.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,11 +7,9 @@
 #include <cstdint>
 
 #include "base/block_sum.h"
-#include "kernels/cuda/sampling_device.cuh"
+#include "kernels/cuda/row_teams.cuh"
 
 namespace ramet {
-
-inline constexpr unsigned kRowWarps = 16;  // of a block, each with a row of its own
 
 // What a number adds to a sum, or that it is left out.
 struct Term {
@@ -55,70 +52,30 @@ add_in_order(RowSumMemory& memory, int64_t begin, int64_t end, const TermOf& ter
   return result;
 }
 
-// Who works on a row. All threads of a team get the same sums.
-struct WarpTeam {
-  RowSumMemory& memory;
-
-  static constexpr unsigned kSize = kWarp;
-  __device__ static unsigned thread() { return threadIdx.x % kWarp; }
-  // At most kSumBlock terms.
-  template <typename TermOf>
-  __device__ RowSum sum(int64_t begin, int64_t end, const TermOf& term_of) const {
-    return add_in_order(memory, begin, end, term_of);
-  }
-};
-
-struct BlockTeam {
-  RowSumMemory& memory;
-
-  static constexpr unsigned kSize = kRowWarps * kWarp;
-  __device__ static unsigned thread() { return threadIdx.x; }
-  template <typename TermOf>
-  __device__ RowSum sum(int64_t begin, int64_t end, const TermOf& term_of) const {
-    const unsigned warp = threadIdx.x / kWarp;
-    RowSum result{0, 0};
-    for (int64_t first = begin; first < end; first += kRowWarps * kSumBlock) {
-      const int64_t from = first + warp * kSumBlock, to = from + kSumBlock;
-      const RowSum mine = add_in_order(memory, from, to < end ? to : end, term_of);
-      if (threadIdx.x % kWarp == 0) memory.of_warp[warp] = mine;
-      __syncthreads();
-      for (const RowSum& other : memory.of_warp) {
-        result.sum += other.sum;
-        result.num_left_out += other.num_left_out;
-      }
-      __syncthreads();
-    }
-    return result;
-  }
-};
-
-// work(row, team) for the block's rows.
-template <typename Work>
-__device__ void for_each_row(RowSumMemory& memory,
-                             const int64_t* offset,
-                             int64_t num_rows,
-                             const Work& work) {
-  const int64_t begin = int64_t{blockIdx.x} * kRowWarps;
-  const int64_t end = begin + kRowWarps < num_rows ? begin + kRowWarps : num_rows;
-  const auto is_long = [&](int64_t row) { return offset[row + 1] - offset[row] > kSumBlock; };
-  const int64_t own = begin + threadIdx.x / kWarp;
-  if (own < end && !is_long(own)) work(own, WarpTeam{memory});
-  __syncthreads();
-  for (int64_t row = begin; row < end; ++row)
-    if (is_long(row)) work(row, BlockTeam{memory});
+// The terms of a row, by its team, whose threads all get the sums.
+template <typename TermOf>
+__device__ RowSum sum_row(
+    RowSumMemory& memory, WarpTeam /*team*/, int64_t begin, int64_t end, const TermOf& term_of) {
+  return add_in_order(memory, begin, end, term_of);
 }
 
-// Starts a kernel that calls for_each_row().
-template <typename... Parameters, typename... Arguments>
-void launch_rows(const char* name,
-                 void (*kernel)(Parameters...),
-                 int64_t num_rows,
-                 void* stream,
-                 const Arguments&... arguments) {
-  if (num_rows == 0) return;
-  const auto blocks = static_cast<unsigned>((num_rows + kRowWarps - 1) / kRowWarps);
-  launch(name, kernel, dim3(blocks), dim3(BlockTeam::kSize), static_cast<cudaStream_t>(stream),
-         arguments...);
+template <typename TermOf>
+__device__ RowSum
+sum_row(RowSumMemory& memory, BlockTeam team, int64_t begin, int64_t end, const TermOf& term_of) {
+  const unsigned warp = threadIdx.x / kWarp;
+  RowSum result{0, 0};
+  for (int64_t first = begin; first < end; first += kRowWarps * kSumBlock) {
+    const int64_t from = first + warp * kSumBlock, to = from + kSumBlock;
+    const RowSum mine = add_in_order(memory, from, to < end ? to : end, term_of);
+    if (threadIdx.x % kWarp == 0) memory.of_warp[warp] = mine;
+    team.wait();
+    for (const RowSum& other : memory.of_warp) {
+      result.sum += other.sum;
+      result.num_left_out += other.num_left_out;
+    }
+    team.wait();
+  }
+  return result;
 }
 
 }  // namespace ramet

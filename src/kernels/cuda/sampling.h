@@ -9,11 +9,15 @@ namespace cuda_sampling {
 
 int64_t scan_bytes(int device, int64_t count);
 void rows(int device, const CudaRowsArgs& args, void* stream);
+void mark_in_time(int device, const CudaMarkInTimeArgs& args, void* stream);
 void place_rows(int device, const CudaPlaceRowsArgs& args, void* stream);
 void first_rows(int device, const CudaFirstRowsArgs& args, void* stream);
 void pick(int device, const CudaPickArgs& args, void* stream);
 void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
 void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
+void number_edges(int device, const CudaNumberEdgesArgs& args, void* stream);
+void mark_smallest(int device, const CudaMarkSmallestArgs& args, void* stream);
+void sum_weights(int device, const CudaSumWeightsArgs& args, void* stream);
 void rank(int device, const CudaRankArgs& args, void* stream);
 void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
 void load(int device, const CudaLoadArgs& args, void* stream);
@@ -21,6 +25,8 @@ void load_in_edges(int device, const CudaLoadInEdgesArgs& args, void* stream);
 void number(int device, const CudaNumberArgs& args, void* stream);
 void insert(int device, const CudaNodeList& list, int64_t count, void* stream);
 void clear(int device, const CudaNodeList& list, int64_t count, void* stream);
+void insert_again(int device, const CudaNodeList& list, int64_t most, void* stream);
+void split_keys(int device, const CudaSplitKeysArgs& args, void* stream);
 void begin_importance(int device, double* p, double* largest, int64_t count, void* stream);
 void solve(int device, const CudaSolveArgs& args, void* stream);
 void update(int device, double* p, double* largest, int64_t count, void* stream);
@@ -33,11 +39,15 @@ void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* st
 inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .scan_bytes = cuda_sampling::scan_bytes,
     .rows = cuda_sampling::rows,
+    .mark_in_time = cuda_sampling::mark_in_time,
     .place_rows = cuda_sampling::place_rows,
     .first_rows = cuda_sampling::first_rows,
     .pick = cuda_sampling::pick,
     .mark_floyd = cuda_sampling::mark_floyd,
     .mark_labor = cuda_sampling::mark_labor,
+    .number_edges = cuda_sampling::number_edges,
+    .mark_smallest = cuda_sampling::mark_smallest,
+    .sum_weights = cuda_sampling::sum_weights,
     .rank = cuda_sampling::rank,
     .take_marked = cuda_sampling::take_marked,
     .load = cuda_sampling::load,
@@ -45,6 +55,8 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .number = cuda_sampling::number,
     .insert = cuda_sampling::insert,
     .clear = cuda_sampling::clear,
+    .insert_again = cuda_sampling::insert_again,
+    .split_keys = cuda_sampling::split_keys,
     .begin_importance = cuda_sampling::begin_importance,
     .solve = cuda_sampling::solve,
     .update = cuda_sampling::update,

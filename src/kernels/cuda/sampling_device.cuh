@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "base/dependent_lanes.h"
+#include "base/exponential_lanes.h"
 #include "base/lanes_scalar.h"
 #include "kernels/cuda/device_scope.h"
 #include "kernels/cuda/launch.h"
@@ -95,9 +96,27 @@ __device__ inline int64_t place_of(const CudaRowOrder& order, int64_t row, int64
   return order.indptr[order.dst[row]] + (pick - order.picks_before[row]);
 }
 
-// Where in-edge e of `row` stands in its edge type.
+// Where in-edge x of a row stands in its edge type.
+__device__ inline int64_t position_at(const CudaRows& rows, const CudaRow& row, int64_t x) {
+  return rows.position == nullptr ? row.begin + x : rows.position[row.begin + x];
+}
+
+// The same of in-edge e, which is counted from the first row.
 __device__ inline int64_t position_of(const CudaRows& rows, int64_t row, int64_t e) {
-  return rows.row[row].begin + (e - rows.offset[row]);
+  return position_at(rows, rows.row[row], e - rows.offset[row]);
+}
+
+// Of the in-edge at `position`, in `row`.
+__device__ inline double load_weight(const CudaWeights& weights,
+                                     const CudaRows& rows,
+                                     int64_t row,
+                                     int64_t position) {
+  const double weight = weights.wide
+                            ? __ldg(static_cast<const double*>(weights.data) + position)
+                            : double{__ldg(static_cast<const float*>(weights.data) + position)};
+  if (is_weight(weight)) return weight;
+  record_bad(weights.bad, dst_of(rows.order.dst, row));
+  return 0;
 }
 
 }  // namespace ramet

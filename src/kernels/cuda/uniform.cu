@@ -1,8 +1,8 @@
 // Positions of a row's picks, docs/semantics.md, section 3: Floyd's algorithm (Bentley, Floyd: "A
 // sample of brilliance", CACM 1987) where they are few, by a thread for each row, that keeps them
 // sorted as they come; floyd_block.cuh has the one for more. Where every edge is picked, or picks
-// may repeat, they do not depend on each other: a thread for each; repeated ones are sorted
-// afterwards.
+// may repeat, evenly or by weights, they do not depend on each other: a thread for each; repeated
+// ones are sorted afterwards.
 #include "kernels/cuda/floyd_block.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
@@ -47,7 +47,7 @@ __global__ void pick_few(CudaPickArgs args) {
   }
   const int64_t count = all ? row.degree : args.fanout;
   for (int64_t t = 0; t < count; ++t)
-    store_position(args.positions, first + t, row.begin + (all ? t : picked[t]));
+    store_position(args.positions, first + t, position_at(args.rows, row, all ? t : picked[t]));
 }
 
 // A block of kBlock threads for each row.
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kBlock) pick_some(CudaPickArgs args) {
   const CudaRow row = args.rows.row[i];
   const int64_t first = place_of(args.rows.order, i, args.rows.offset[i]);
   const auto store = [&](int64_t t, int64_t x) {
-    store_position(args.positions, first + t, row.begin + x);
+    store_position(args.positions, first + t, position_at(args.rows, row, x));
   };
   if (row.degree <= args.fanout) {
     for (int64_t t = threadIdx.x; t < row.degree; t += kBlock)
@@ -78,6 +78,26 @@ __global__ void pick_all(CudaPickArgs args) {
   store_position(args.positions, place_of(args.rows.order, i, e), position_of(args.rows, i, e));
 }
 
+// The first of the ascending `sums` of a row that exceeds a fraction of the last one.
+__device__ int64_t draw_by_weights(const CudaPickArgs& args,
+                                   const DrawKeys& keys,
+                                   int64_t row,
+                                   int64_t t) {
+  const double* sums = args.sums + args.sums_before[row];
+  int64_t low = 0, high = args.rows.row[row].degree - 1;
+  const uint64_t word = draw(keys, args.draws.tables, static_cast<uint64_t>(t));
+  const double value = fraction_lanes<Scalar>(word) * sums[high];
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (sums[middle] > value) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
 __global__ void pick_repeatedly(CudaPickArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
@@ -85,8 +105,9 @@ __global__ void pick_repeatedly(CudaPickArgs args) {
   const CudaRow row = args.rows.row[i];
   const DrawKeys keys = node_keys(args.draws.keys, args.rows.nodes[i]);
   const int64_t t = e - args.rows.offset[i];
-  const int64_t x = draw_below(keys, args.draws.tables, t, row.degree);
-  store_position(args.positions, place_of(args.rows.order, i, e), row.begin + x);
+  const int64_t x = args.sums != nullptr ? draw_by_weights(args, keys, i, t)
+                                         : draw_below(keys, args.draws.tables, t, row.degree);
+  store_position(args.positions, place_of(args.rows.order, i, e), position_at(args.rows, row, x));
 }
 
 // A block for each destination.

@@ -88,7 +88,7 @@ class PlacedGraph final : public CudaGraph {
   }
   const void* indices(size_t edge_type) const override { return indices_[edge_type].address(); }
 
-  // Registered when somebody asks: most never do.
+  // Placed when somebody asks: most never do.
   const void* edge_ids(size_t edge_type) const override {
     const EdgeType& edges = graph_->edge_types()[edge_type];
     if (!edges.has_edge_ids()) return nullptr;
@@ -97,14 +97,29 @@ class PlacedGraph final : public CudaGraph {
     if (placed.address() == nullptr) placed = Placed::in_place(edges.edge_ids, device_);
     return placed.address();
   }
+  const void* table(const Array& array) const override {
+    const std::lock_guard lock(mutex_);
+    Placed& placed = tables_[array.data];
+    if (placed.address() == nullptr) placed = place(array);
+    return placed.address();
+  }
 
  private:
+  [[nodiscard]] Placed place(const Array& array) const {
+    if (placement_ == Location::kInPlace) return Placed::in_place(array, device_);
+    const CudaStream stream(device_);
+    Placed copy = Placed::copied(array, stream);
+    stream.synchronize();
+    return copy;
+  }
+
   const std::shared_ptr<const Graph> graph_;
   const int device_;
   const Location placement_;
   std::vector<Placed> indptr_, indices_;  // by edge type
   mutable std::mutex mutex_;
   mutable std::vector<Placed> edge_ids_;
+  mutable std::map<const void*, Placed> tables_;
 };
 
 // What is alive in this process.
@@ -137,10 +152,19 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
   return placed;
 }
 
-int64_t CudaGraph::bytes_on_device(const Graph& graph) {
+int64_t CudaGraph::bytes_on_device(const Graph& graph, const SampleOptions& options) {
   int64_t bytes = 0;
-  for (const EdgeType& edges : graph.edge_types())
+  const auto add = [&](const auto& type, const std::string& name) {
+    const auto table = type.tables.find(name);
+    if (table != type.tables.end()) bytes += table->second.bytes();
+  };
+  for (const EdgeType& edges : graph.edge_types()) {
     bytes += edges.indptr.bytes() + edges.indices.bytes();
+    add(edges, weight_table(options.method));
+    if (options.time) add(edges, options.time->table);
+  }
+  for (const NodeType& nodes : graph.node_types())
+    if (options.time) add(nodes, options.time->table);
   return bytes;
 }
 

@@ -22,24 +22,38 @@ NormalTables copy_tables(const CudaWork& work, CudaScratchArray<double>& memory)
 CudaHop::CudaHop(const CudaWork& work,
                  const CudaGraph& graph,
                  const SampleOptions& options,
+                 std::span<const TreeKeys> tree_keys,
                  RowOrder order)
-    : options_(options),
+    : work_(work),
+      options_(options),
       keys_(*graph.graph(), options.method),
       num_relations_(graph.graph()->edge_types().size()),
       num_types_(graph.graph()->node_types().size()),
       report_(work, num_candidates(num_types_)) {
   for (size_t t = 0; t < num_types_; ++t) {
     const NodeType& type = graph.graph()->node_types()[t];
-    nodes_.emplace_back(work, type.num_nodes, report_.at(num_nodes(t)));
+    nodes_.emplace_back(work, type.num_nodes, report_.at(num_nodes(t)),
+                        tree_keys.empty() ? nullptr : &tree_keys[t]);
   }
   for (size_t r = 0; r < num_relations_; ++r)
-    relations_.emplace_back(work, graph, options.method, r,
+    relations_.emplace_back(work, graph, options, r,
                             CudaBad{report_.bad(bad_row(r)), report_.bad(bad_pick(r))}, order);
   const auto* labor = std::get_if<Labor>(&options.method);
   if (labor != nullptr && labor->iterations > 0)
-    importances_ = std::make_unique<CudaImportances>(work, *graph.graph(), labor->iterations,
-                                                     report_.at(num_candidates(0)));
+    importances_ = std::make_unique<CudaImportances>(
+        work, *graph.graph(), tree_keys, labor->iterations, report_.at(num_candidates(0)));
   if (options.dependent > 1) tables_ = copy_tables(work, tables_memory_);
+}
+
+void CudaHop::start_batch(std::span<const TimeSpan> seed_spans) {
+  std::vector<CudaSpan> spans;
+  for (const TimeSpan& span : seed_spans)
+    spans.push_back({span.first, span.last});
+  const auto count = std::max<int64_t>(std::ssize(spans), 1);
+  CudaSpan* copy = spans_memory_.reserve(work_, count);
+  work_.copy(copy, spans.data(), std::ssize(spans) * int64_t{sizeof(CudaSpan)});
+  work_.wait();  // the host's copy dies here
+  spans_ = copy;
 }
 
 Block CudaHop::sample(std::span<const ListRange> destinations,
@@ -49,9 +63,9 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
   Block block;
   set_destinations(block, destinations);
   start_relations(destinations, hop);
-  const Relations relations = sound_relations();
+  Relations relations = filter(sound_relations());
   if (importances_ != nullptr) weigh(relations, stop);
-  mark(relations, step_keys, hop);
+  relations = mark(relations, step_keys, hop);
   take(relations, step_keys, hop);
   report_.wait();
   check_sources(relations, false);
@@ -66,6 +80,8 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
 
 void CudaHop::start_relations(std::span<const ListRange> destinations, int hop) {
   report_.clear_bad(0, 2 * num_relations_);
+  for (size_t t = 0; t < num_types_; ++t)
+    nodes_[t].start_hop(destinations[t], spans_);
   for (size_t r = 0; r < num_relations_; ++r) {
     CudaRelationBuilder& relation = relations_[r];
     const auto dst = static_cast<size_t>(relation.edges().dst);
@@ -87,6 +103,20 @@ CudaHop::Relations CudaHop::sound_relations() {
   return Relations(relations_).first(count);
 }
 
+// Leaves what times allow, where rows are in no order of them.
+CudaHop::Relations CudaHop::filter(Relations relations) {
+  bool any = false;
+  for (size_t r = 0; r < relations.size(); ++r) {
+    if (!relations[r].is_unfiltered()) continue;
+    any = true;
+    relations[r].filter(scratch_);
+    report_.set(edges(r), relations[r].counted());
+  }
+  if (!any) return relations;
+  report_.wait();
+  return sound_relations();
+}
+
 void CudaHop::throw_unsound(size_t r) const {
   if (report_.is_bad(bad_row(r))) relations_[r].throw_bad_row(report_[bad_row(r)]);
   relations_[r].throw_too_many_counted();
@@ -104,7 +134,8 @@ void CudaHop::weigh(Relations relations, const std::atomic<bool>* stop) {
   importances_->finish();
 }
 
-void CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
+// Those before the first that has a bad weight.
+CudaHop::Relations CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
   bool any = false;
   for (size_t r = 0; r < relations.size(); ++r) {
     CudaRelationBuilder& relation = relations[r];
@@ -113,13 +144,15 @@ void CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
     relation.mark(draws(r, step_keys, hop), importances(relation), scratch_);
     report_.set(edges(r), relation.accepted());
   }
-  if (!any) return;
+  if (!any) return relations;
   report_.wait();
   for (size_t r = 0; r < relations.size(); ++r) {
+    if (report_.is_bad(bad_row(r))) return relations.first(r);
     if (!relations[r].is_marked()) continue;
     if (report_[edges(r)] > kCudaMaxEdges) relations[r].throw_too_many_picks();
     relations[r].set_accepted(report_[edges(r)]);
   }
+  return relations;
 }
 
 void CudaHop::take(Relations relations, const DrawKeys& step_keys, int hop) {

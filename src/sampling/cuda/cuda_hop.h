@@ -1,9 +1,9 @@
 // CudaHop: one hop of sampling on a device, all edge types of it.
 //
 // The host has to know how far the device has got: how many picks the rows give (or in-edges, where
-// each is looked at), then how many of these were accepted, and how many nodes there are at the
-// end. All edge types take each of these steps before the host waits for it: two or three times in
-// a hop, once more with LABOR-i.
+// each is looked at), then, where times are in no order, the same of what they leave, then how many
+// of these were accepted, and how many nodes there are at the end. All edge types take each of
+// these steps before the host waits for it: two to four times in a hop, once more with LABOR-i.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,11 @@ class CudaHop {
   CudaHop(const CudaWork& work,
           const CudaGraph& graph,
           const SampleOptions& options,
+          std::span<const TreeKeys> tree_keys,
           RowOrder order);
+
+  // With SampleOptions::time, before the first hop of a batch: what each tree allows.
+  void start_batch(std::span<const TimeSpan> seed_spans);
 
   // The nodes of the batch, in the order of Graph::node_types(), whose numbers are known.
   [[nodiscard]] std::vector<CudaNodes>& nodes() { return nodes_; }
@@ -48,9 +52,10 @@ class CudaHop {
 
   void start_relations(std::span<const ListRange> destinations, int hop);
   [[nodiscard]] Relations sound_relations();
+  [[nodiscard]] Relations filter(Relations relations);
   [[noreturn]] void throw_unsound(size_t edge_type) const;
   void weigh(Relations relations, const std::atomic<bool>* stop);
-  void mark(Relations relations, const DrawKeys& step_keys, int hop);
+  [[nodiscard]] Relations mark(Relations relations, const DrawKeys& step_keys, int hop);
   void take(Relations relations, const DrawKeys& step_keys, int hop);
   void check_sources(Relations relations, bool are_candidates);
   [[nodiscard]] const double* importances(const CudaRelationBuilder& relation) const;
@@ -63,6 +68,7 @@ class CudaHop {
   [[nodiscard]] size_t num_nodes(size_t type) const { return 3 * num_relations_ + type; }
   [[nodiscard]] size_t num_candidates(size_t type) const { return num_nodes(num_types_) + type; }
 
+  const CudaWork& work_;
   const SampleOptions& options_;
   const RelationKeys keys_;
   const size_t num_relations_, num_types_;
@@ -71,6 +77,8 @@ class CudaHop {
   std::vector<CudaNodes> nodes_;
   std::vector<CudaRelationBuilder> relations_;
   std::unique_ptr<CudaImportances> importances_;  // of LABOR-i
+  CudaScratchArray<CudaSpan> spans_memory_;
+  const CudaSpan* spans_ = nullptr;  // the device's, by tree, where there are times
   CudaScratchArray<double> tables_memory_;
   NormalTables tables_;  // the device's
 };

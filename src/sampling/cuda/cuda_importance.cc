@@ -4,11 +4,15 @@ namespace ramet {
 
 CudaImportances::CudaImportances(const CudaWork& work,
                                  const Graph& graph,
+                                 std::span<const TreeKeys> tree_keys,
                                  int64_t iterations,
                                  int64_t* sizes)
     : work_(work), iterations_(iterations) {
   for (size_t t = 0; t < graph.node_types().size(); ++t)
-    types_.push_back({CudaNodes(work, graph.node_types()[t].num_nodes, sizes + t), {}, {}});
+    types_.push_back({CudaNodes(work, graph.node_types()[t].num_nodes, sizes + t,
+                                tree_keys.empty() ? nullptr : &tree_keys[t]),
+                      {},
+                      {}});
 }
 
 CudaImportances::OfType& CudaImportances::sources_of(const CudaRelationBuilder& relation) {

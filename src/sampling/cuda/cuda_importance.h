@@ -16,7 +16,12 @@ namespace ramet {
 class CudaImportances {
  public:
   // The device keeps the number of candidates of node type t in sizes[t].
-  CudaImportances(const CudaWork& work, const Graph& graph, int64_t iterations, int64_t* sizes);
+  // `tree_keys`, by node type, where trees are disjoint.
+  CudaImportances(const CudaWork& work,
+                  const Graph& graph,
+                  std::span<const TreeKeys> tree_keys,
+                  int64_t iterations,
+                  int64_t* sizes);
 
   // All sources of the in-edges of `relations`, of which there is only what has a fanout, become
   // candidates.

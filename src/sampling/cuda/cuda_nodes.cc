@@ -1,6 +1,7 @@
 #include "cuda_nodes.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "sampling/relation_builder.h"
@@ -12,22 +13,64 @@ constexpr int64_t kMaxNodes = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
-CudaNodes::CudaNodes(const CudaWork& work, int64_t num_nodes, int64_t* size)
-    : work_(work), num_nodes_(num_nodes), device_size_(size) {
+CudaNodes::CudaNodes(const CudaWork& work, int64_t num_nodes, int64_t* size, const TreeKeys* keys)
+    : work_(work),
+      num_nodes_(keys != nullptr ? kMaxNodes : num_nodes),
+      tree_keys_(keys),
+      device_size_(size) {
+  if (has_keys()) return;
   slots_.reserve(work, num_nodes);
+  num_slots_ = num_nodes;
+}
+
+CudaNodeTable CudaNodes::table() const {
+  return {slots_.data(), keys_.data(), static_cast<uint64_t>(num_slots_ - 1)};
 }
 
 CudaNodeList CudaNodes::list() const {
-  return {slots_.data(), nodes_.data(), std::min(nodes_.capacity(), kMaxNodes), device_size_};
+  return {table(), nodes_.data(), std::min(nodes_.capacity(), kMaxNodes), device_size_};
 }
 
 void CudaNodes::start_batch(std::span<const int64_t> seeds) {
-  if (!is_clean_) work_.fill(slots_.data(), 0xff, num_nodes_ * int64_t{sizeof(uint32_t)});
+  if (!is_clean_) empty_table();
   is_clean_ = false;
-  num_seeds_ = size_ = most_ = static_cast<int64_t>(seeds.size());
+  num_seeds_ = size_ = static_cast<int64_t>(seeds.size());
+  most_ = 0;
+  reserve(size_);
+  most_ = size_;
   nodes_.reserve(work_, size_);
   work_.copy(nodes_.data(), seeds.data(), size_ * int64_t{sizeof(int64_t)});
   work_.kernels.insert(work_.device, list(), size_, work_.stream);
+}
+
+void CudaNodes::start_hop(ListRange range, const CudaSpan* spans) {
+  has_spans_ = spans != nullptr;
+  if (!has_keys()) return;
+  work_.kernels.split_keys(
+      work_.device,
+      {.keys = ids() + range.begin,
+       .count = range.size(),
+       .id_bits = id_bits(),
+       .ids = dst_ids_.reserve(work_, range.size()),
+       .spans = spans,
+       .allowed = has_spans_ ? allowed_.reserve(work_, range.size()) : nullptr},
+      work_.stream);
+}
+
+void CudaNodes::empty_table() const {
+  work_.fill(slots_.data(), 0xff, num_slots_ * int64_t{sizeof(uint32_t)});
+  if (has_keys()) work_.fill(keys_.data(), 0xff, num_slots_ * int64_t{sizeof(uint64_t)});
+}
+
+void CudaNodes::reserve(int64_t count) {
+  const auto wanted =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * (most_ + count))));
+  if (!has_keys() || wanted <= num_slots_) return;
+  slots_.reserve(work_, wanted);
+  keys_.reserve(work_, wanted);
+  num_slots_ = wanted;
+  empty_table();
+  work_.kernels.insert_again(work_.device, list(), most_, work_.stream);
 }
 
 void CudaNodes::number(const CudaSources& sources, int32_t* local, CudaSumScratch& sums) {
@@ -51,6 +94,7 @@ void CudaNodes::set_size(int64_t size) {
 }
 
 void CudaNodes::finish_batch() {
+  if (has_keys()) return;
   work_.kernels.clear(work_.device, list(), size_, work_.stream);
   is_clean_ = true;
 }

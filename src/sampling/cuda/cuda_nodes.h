@@ -1,6 +1,8 @@
 // CudaNodes: the nodes of one type in a batch, on a device, and the table that finds them: what
 // NodeIndex is on the host. The table has 4 bytes for every node of the graph and is empty between
 // batches; those that a batch filled are emptied after it, or all, where it was left in the middle.
+// Nodes of disjoint trees are keys (sampling/trees.h), whose table has 12 bytes for each of two to
+// four times as many keys as the batch may have, and is emptied before each batch.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +10,12 @@
 
 #include "cuda_work.h"
 #include "kernels/cuda_sampling.h"
+#include "sampling/hop_driver.h"
+#include "sampling/trees.h"
 
 namespace ramet {
 
-// Of an edge type's sources, by pick.
+// Of an edge type's sources, by pick: nodes or their keys.
 struct CudaSources {
   const int64_t* ids;
   int64_t count;
@@ -19,10 +23,18 @@ struct CudaSources {
 
 class CudaNodes {
  public:
-  // `size`: where the device keeps the number of nodes.
-  CudaNodes(const CudaWork& work, int64_t num_nodes, int64_t* size);
+  // `size`: where the device keeps the number of nodes. `keys`: of disjoint trees, or nullptr.
+  CudaNodes(const CudaWork& work, int64_t num_nodes, int64_t* size, const TreeKeys* keys = nullptr);
 
   void start_batch(std::span<const int64_t> seeds);
+  // Before `count` more sources are looked up in table().
+  void reserve(int64_t count);
+  // Of trees: takes the keys of the nodes at `range` apart, which are the destinations of a hop.
+  // `spans`: what each tree allows, or nullptr.
+  void start_hop(ListRange range, const CudaSpan* spans);
+  [[nodiscard]] const int64_t* dst_ids() const { return dst_ids_.data(); }
+  [[nodiscard]] const CudaSpan* allowed() const { return has_spans_ ? allowed_.data() : nullptr; }
+
   // local[i] = position of source i in the list, to which new ones are appended.
   void number(const CudaSources& sources, int32_t* local, CudaSumScratch& sums);
   // The number of nodes, which the host knows now. kInvalidArgument: more than 2^31 - 1.
@@ -30,20 +42,29 @@ class CudaNodes {
   // Empties the table of the nodes, whose number must have been set.
   void finish_batch();
 
-  [[nodiscard]] uint32_t* slots() const { return slots_.data(); }
-  [[nodiscard]] const int64_t* ids() const { return nodes_.data(); }
-  [[nodiscard]] int64_t size() const { return size_; }  // as set, or of the seeds
+  [[nodiscard]] CudaNodeTable table() const;
+  [[nodiscard]] bool has_keys() const { return tree_keys_ != nullptr; }
+  [[nodiscard]] int id_bits() const { return tree_keys_->id_bits(); }
+  [[nodiscard]] const int64_t* ids() const { return nodes_.data(); }  // or keys
+  [[nodiscard]] int64_t size() const { return size_; }                // as set, or of the seeds
   [[nodiscard]] int64_t most() const { return most_; }  // at least so many as there are
 
  private:
   [[nodiscard]] CudaNodeList list() const;
+  void empty_table() const;
 
   const CudaWork& work_;
   const int64_t num_nodes_;
+  const TreeKeys* const tree_keys_;
   int64_t* const device_size_;
   CudaScratchArray<uint32_t> slots_;
+  CudaScratchArray<uint64_t> keys_;
+  int64_t num_slots_ = 0;
   CudaScratchArray<int64_t> nodes_;
   CudaScratchArray<uint32_t> rank_;
+  CudaScratchArray<int64_t> dst_ids_;
+  CudaScratchArray<CudaSpan> allowed_;
+  bool has_spans_ = false;
   int64_t num_seeds_ = 0, size_ = 0, most_ = 0;
   bool is_clean_ = false;
 };

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <vector>
 
-#include "ramet/error.h"
 #include "sampling/relation_builder.h"
-#include "sampling/rows.h"
 
 namespace ramet {
 namespace {
@@ -22,6 +19,34 @@ CudaCsc csc_of(const CudaGraph& graph, size_t edge_type) {
           .num_src_nodes = source.num_nodes};
 }
 
+// Without data for methods without weights, and edge types that nobody samples.
+CudaWeights weights_of(const CudaGraph& graph,
+                       const SampleOptions& options,
+                       size_t edge_type,
+                       const CudaBad& bad) {
+  const std::string name = weight_table(options.method);
+  if (name.empty()) return {};
+  const auto& tables = graph.graph()->edge_types()[edge_type].tables;
+  const auto found = tables.find(name);
+  if (found == tables.end()) return {};
+  return {graph.table(found->second), found->second.dtype == DType::kFloat64, bad.row};
+}
+
+// Where the device reads them.
+CudaTimes placed_times(const CudaGraph& graph,
+                       const std::optional<EdgeTimes>& times,
+                       size_t edge_type) {
+  if (!times) return {};
+  const std::string& name = times->rule.table;
+  const EdgeType& edges = graph.graph()->edge_types()[edge_type];
+  const auto& sources = graph.graph()->node_types()[static_cast<size_t>(edges.src)];
+  const auto place = [&](const auto& type) {
+    return static_cast<const int64_t*>(graph.table(type.tables.at(name)));
+  };
+  if (times->of_edges != nullptr) return {.of_edges = place(edges)};
+  return {.of_sources = place(sources)};
+}
+
 int64_t bytes_of(const EdgeType& edges) {
   return edges.indptr.bytes() + edges.indices.bytes();
 }
@@ -30,48 +55,64 @@ bool is_wide(const EdgeType& edges) {
   return edges.num_edges() > std::numeric_limits<int32_t>::max();
 }
 
-// The position of the first id that is none of `num_nodes`; `count` where there is none.
-template <typename Id>
-int64_t first_bad_id(const CudaWork& work, const Id* ids, int64_t count, int64_t num_nodes) {
-  std::vector<Id> copied(static_cast<size_t>(count));
-  work.copy(copied.data(), ids, count * int64_t{sizeof(Id)});
-  work.wait();
-  const auto is_bad = [&](Id id) {
-    return static_cast<uint64_t>(int64_t{id}) >= static_cast<uint64_t>(num_nodes);
-  };
-  return std::find_if(copied.begin(), copied.end(), is_bad) - copied.begin();
-}
-
 }  // namespace
 
 CudaRelationBuilder::CudaRelationBuilder(const CudaWork& work,
                                          const CudaGraph& graph,
-                                         const Method& method,
+                                         const SampleOptions& options,
                                          size_t edge_type,
                                          CudaBad bad,
                                          RowOrder order)
     : work_(work),
       edges_(graph.graph()->edge_types()[edge_type]),
       edge_type_(static_cast<int>(edge_type)),
-      method_(method),
+      options_(options),
       csc_(csc_of(graph, edge_type)),
       bad_(bad),
+      weights_(weights_of(graph, options, edge_type, bad)),
+      times_(edge_times(*graph.graph(), options.time)[edge_type]),
+      placed_times_(placed_times(graph, times_, edge_type)),
       is_in_place_(graph.placement() == Location::kInPlace),
       row_order_(order) {}
 
 bool CudaRelationBuilder::replaces() const {
-  const auto* uniform = std::get_if<Uniform>(&method_);
+  const auto* uniform = std::get_if<Uniform>(&options_.method);
   return uniform != nullptr && uniform->replace;
 }
 
-// In-edges are looked at one by one by LABOR, and by Floyd's algorithm for very many picks.
+// Picks that repeat, by weights. All neighbors are taken once each.
+bool CudaRelationBuilder::adds_weights() const {
+  const auto* weighted = std::get_if<Weighted>(&options_.method);
+  return weighted != nullptr && weighted->replace && fanout_ != kAllNeighbors;
+}
+
+bool CudaRelationBuilder::takes_last() const {
+  return times_ && times_->rule.strategy == Strategy::kLast && fanout_ != kAllNeighbors;
+}
+
+CudaTrees CudaRelationBuilder::trees(const CudaNodes& sources) const {
+  if (!nodes_->has_keys()) return {};
+  return {nodes_->ids() + destinations_.begin, nodes_->id_bits(), sources.id_bits()};
+}
+
+CudaTimes CudaRelationBuilder::times() const {
+  CudaTimes times = placed_times_;
+  if (times_) times.allowed = nodes_->allowed();
+  return times;
+}
+
+// In-edges are looked at one by one by LABOR, where they have weights or dependent words, for the
+// latest of unsorted rows, and by Floyd's algorithm for very many picks.
 bool CudaRelationBuilder::looks_at_edges() const {
-  return std::holds_alternative<Labor>(method_) || (!replaces() && fanout_ > kCudaSomePicks);
+  if (!std::holds_alternative<Uniform>(options_.method)) return true;
+  return !replaces() && fanout_ != kAllNeighbors &&
+         (options_.dependent > 1 || fanout_ > kCudaSomePicks ||
+          (takes_last() && !has_sorted_times()));
 }
 
 // Its kernels have a thread for each pick or in-edge, which has to know its row.
 bool CudaRelationBuilder::has_threads_of_items() const {
-  return is_marked_ || is_sorted_ || replaces() || fanout_ == kAllNeighbors;
+  return is_marked_ || is_unfiltered_ || is_sorted_ || replaces() || fanout_ == kAllNeighbors;
 }
 
 bool CudaRelationBuilder::pays_to_sort_rows() const {
@@ -117,7 +158,9 @@ void CudaRelationBuilder::start(int64_t fanout,
   nodes_ = &nodes;
   destinations_ = destinations;
   is_marked_ = !is_empty() && looks_at_edges();
+  is_unfiltered_ = !is_empty() && times_ && !times_->sorted;
   num_counted_ = num_edges_ = 0;
+  position_ = first_row_offset_ = nullptr;
   relation_ = {};
   relation_.edge_type = edge_type_;
   relation_.indptr = work_.allocate(DType::kInt64, num_dst() + 1);
@@ -125,13 +168,24 @@ void CudaRelationBuilder::start(int64_t fanout,
   is_sorted_ = !is_empty() && num_dst() > 0 && pays_to_sort_rows();
   if (is_empty()) return work_.fill(indptr(), 0, relation_.indptr.bytes());
   if (is_sorted_) sort_rows(scratch);
-  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : picks_before();
+  read_rows(csc_, row_nodes(), scratch);
+}
+
+void CudaRelationBuilder::read_rows(const CudaCsc& csc,
+                                    const int64_t* nodes,
+                                    CudaRelationScratch& scratch) {
+  const bool counts_in_edges = is_marked_ || is_unfiltered_;
+  offset_ = picks_before();
+  if (counts_in_edges)
+    offset_ = (is_unfiltered_ ? whole_offset_ : in_edge_offset_).reserve(work_, num_dst() + 1);
   work_.kernels.rows(work_.device,
-                     {.edges = csc_,
-                      .nodes = row_nodes(),
+                     {.edges = csc,
+                      .nodes = nodes,
                       .dst = order().dst,
                       .num_dst = num_dst(),
-                      .fanout = is_marked_ ? kAllNeighbors : fanout,
+                      .times = has_sorted_times() ? times() : CudaTimes(),
+                      .last = takes_last() ? fanout_ : kAllNeighbors,
+                      .fanout = counts_in_edges ? kAllNeighbors : fanout_,
                       .replace = replaces(),
                       .most = most_counted(),
                       .row = row_.reserve(work_, num_dst()),
@@ -139,19 +193,22 @@ void CudaRelationBuilder::start(int64_t fanout,
                       .bad = bad_.row,
                       .scan = scratch.sums.reserve(work_, num_dst())},
                      work_.stream);
-  if (!is_marked_) place_rows(scratch);
+  if (!counts_in_edges) place_rows(scratch);
 }
 
 int64_t CudaRelationBuilder::most_counted() const {
-  return is_marked_ ? cuda_max_in_edges(num_dst()) : kCudaMaxEdges;
+  return is_marked_ || is_unfiltered_ ? cuda_max_in_edges(num_dst()) : kCudaMaxEdges;
 }
 
 void CudaRelationBuilder::set_counted(int64_t count) {
   num_counted_ = num_edges_ = count;
-  if (count > 0 && has_threads_of_items()) find_first_rows(offset_, count);
+  if (has_threads_of_items() && (is_unfiltered_ || !adds_weights()))
+    find_first_rows(offset_, count);
 }
 
 void CudaRelationBuilder::find_first_rows(const int64_t* offset, int64_t count) {
+  if (count == 0 || offset == first_row_offset_) return;
+  first_row_offset_ = offset;
   work_.kernels.first_rows(
       work_.device, {offset, num_dst(), count, first_row_.reserve(work_, cuda_first_rows(count))},
       work_.stream);
@@ -162,13 +219,15 @@ void CudaRelationBuilder::add_candidates(CudaNodes& candidates, CudaRelationScra
   for (int64_t first = 0; first < num_counted_; first += scratch.candidates_at_once) {
     const int64_t count = std::min(scratch.candidates_at_once, num_counted_ - first);
     int64_t* ids = scratch.sources.reserve(work_, count);
+    candidates.reserve(count);
     work_.kernels.load_in_edges(work_.device,
                                 {.edges = csc_,
                                  .rows = rows(),
                                  .first = first,
                                  .count = count,
+                                 .trees = trees(candidates),
                                  .sources = ids,
-                                 .slots = candidates.slots(),
+                                 .table = candidates.table(),
                                  .bad = bad_.pick},
                                 work_.stream);
     candidates.number({ids, count}, local + first, scratch.sums);
@@ -187,59 +246,6 @@ void CudaRelationBuilder::solve(const double* p, double* largest) {
                       work_.stream);
 }
 
-void CudaRelationBuilder::mark(const CudaDraws& draws,
-                               const double* p,
-                               CudaRelationScratch& scratch) {
-  const int64_t num_words = cuda_mark_words(num_counted_);
-  const int64_t num_blocks = cuda_mark_blocks(num_counted_);
-  const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
-  if (std::holds_alternative<Labor>(method_)) {
-    const CudaImportance importance{p, candidate_.data(), c_.data()};
-    work_.kernels.mark_labor(work_.device,
-                             {.mark = args,
-                              .edges = csc_,
-                              .threshold = threshold_.reserve(work_, num_dst()),
-                              .importance = p != nullptr ? &importance : nullptr},
-                             work_.stream);
-  } else {
-    work_.fill(args.marks, 0, num_words * int64_t{sizeof(uint32_t)});
-    work_.kernels.mark_floyd(work_.device, args, work_.stream);
-  }
-  work_.kernels.rank(work_.device,
-                     {.marks = args.marks,
-                      .num_edges = num_counted_,
-                      .rank = rank_.reserve(work_, num_blocks + 1),
-                      .offset = offset_,
-                      .num_dst = num_dst(),
-                      .marks_before = picks_before(),
-                      .scan = scratch.sums.reserve(work_, num_blocks)},
-                     work_.stream);
-  place_rows(scratch);
-}
-
-void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
-  float* weight = nullptr;
-  const bool normalized = labor == nullptr || labor->weights == Weights::kNormalized;
-  if (p != nullptr || !normalized) {
-    relation_.edge_weight = work_.allocate(DType::kFloat32, num_edges_);
-    weight = static_cast<float*>(relation_.edge_weight.data);
-  }
-  const CudaImportance importance{p, candidate_.data(), c_.data()};
-  work_.kernels.take_marked(
-      work_.device,
-      {.rows = rows(),
-       .num_edges = num_counted_,
-       .marks = marks_.data(),
-       .rank = rank_.data(),
-       .positions = positions_,
-       .weight = weight,
-       .fanout = fanout_,
-       .importance = p != nullptr ? &importance : nullptr,
-       .indptr = indptr(),
-       .inverse = p != nullptr && normalized ? inverse_.reserve(work_, num_edges_) : nullptr},
-      work_.stream);
-}
-
 void CudaRelationBuilder::take(const CudaDraws& draws,
                                const double* p,
                                CudaNodes& sources,
@@ -248,16 +254,18 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
   relation_.indices = work_.allocate(DType::kInt32, num_edges_);
   if (num_edges_ == 0) return;
   positions_ = {relation_.position.data, is_wide(edges_)};
-  if (is_marked_) {
-    take_marked(std::get_if<Labor>(&method_), p);
+  if (is_marked_ && !adds_weights()) {
+    take_marked(std::get_if<Labor>(&options_.method), p);
   } else {
     work_.kernels.pick(work_.device,
                        {.rows = rows(),
                         .num_picks = num_edges_,
                         .fanout = fanout_,
-                        .replace = replaces(),
+                        .replace = replaces() || adds_weights(),
                         .draws = draws,
-                        .positions = positions_},
+                        .positions = positions_,
+                        .sums = adds_weights() ? sums_.data() : nullptr,
+                        .sums_before = in_edge_offset_.data()},
                        work_.stream);
   }
   number(sources, scratch);
@@ -265,63 +273,23 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
 
 void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratch) {
   int64_t* ids = scratch.sources.reserve(work_, num_edges_);
-  if (is_sorted_ && is_marked_) find_first_rows(picks_before_.data(), num_edges_);
+  sources.reserve(num_edges_);
+  const bool knows_rows = is_sorted_ || nodes_->has_keys();
+  if (knows_rows) find_first_rows(picks_before(), num_edges_);
   work_.kernels.load(work_.device,
                      {.edges = csc_,
                       .positions = positions_,
                       .num_picks = num_edges_,
                       .order = order(),
+                      .offset = knows_rows ? picks_before() : nullptr,
                       .first_row = first_row_.data(),
+                      .trees = trees(sources),
+                      .times = has_sorted_times() ? times() : CudaTimes(),
                       .sources = ids,
-                      .slots = sources.slots(),
+                      .table = sources.table(),
                       .bad = bad_.pick},
                      work_.stream);
   sources.number({ids, num_edges_}, static_cast<int32_t*>(relation_.indices.data), scratch.sums);
-}
-
-void CudaRelationBuilder::throw_bad_row(int64_t row) const {
-  const int64_t node = work_.read(dst_nodes() + row);
-  const int64_t begin = work_.read(csc_.indptr + node);
-  const int64_t end = work_.read(csc_.indptr + node + 1);
-  ramet::throw_bad_row(edges_, node, begin, end);
-}
-
-int64_t CudaRelationBuilder::read_id(const void* ids, bool wide, int64_t i) const {
-  if (wide) return work_.read(static_cast<const int64_t*>(ids) + i);
-  return work_.read(static_cast<const int32_t*>(ids) + i);
-}
-
-void CudaRelationBuilder::throw_bad_position(int64_t position) const {
-  const int64_t id = read_id(csc_.indices, csc_.wide_ids, position);
-  throw_bad_source(edges_, position, id, csc_.num_src_nodes);
-}
-
-void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
-  throw_bad_position(read_id(positions_.data, positions_.wide, pick));
-}
-
-void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
-  const int64_t node = work_.read(dst_nodes() + row);
-  const Row found =
-      checked_row(edges_, node, work_.read(csc_.indptr + node), work_.read(csc_.indptr + node + 1));
-  const auto find_in = [&](const auto* ids) {
-    return first_bad_id(work_, ids + found.begin, found.degree, csc_.num_src_nodes);
-  };
-  const int64_t bad = csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
-                                    : find_in(static_cast<const int32_t*>(csc_.indices));
-  if (bad == found.degree) throw_corrupt(edges_.indices_place, "changed while it was read");
-  throw_bad_position(found.begin + bad);
-}
-
-void CudaRelationBuilder::throw_too_many_counted() const {
-  if (!is_marked_) throw_too_many_picks();
-  throw_invalid(num_dst(), " destinations of edge type '", edges_.encoded, "' have more than ",
-                most_counted(),
-                " in-edges, all of which sampling looks at; use a smaller batch_size");
-}
-
-void CudaRelationBuilder::throw_too_many_picks() const {
-  ramet::throw_too_many_picks(edges_, fanout_, num_dst(), kCudaMaxEdges);
 }
 
 }  // namespace ramet

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "cuda_nodes.h"
 #include "cuda_work.h"
@@ -10,7 +11,9 @@
 #include "kernels/cuda_sampling.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/row_order.h"
+#include "sampling/edge_times.h"
 #include "sampling/relation_builder.h"
+#include "sampling/rows.h"
 
 namespace ramet {
 
@@ -27,7 +30,7 @@ struct CudaRelationScratch {
 
 // Where a relation's kernels report.
 struct CudaBad {
-  uint64_t *row, *pick;  // see cuda_sampling.h
+  uint64_t *row, *pick;  // see cuda_sampling.h; of a row also that it has a bad weight
 };
 
 class CudaRelationBuilder {
@@ -35,7 +38,7 @@ class CudaRelationBuilder {
   // All must outlive it.
   CudaRelationBuilder(const CudaWork& work,
                       const CudaGraph& graph,
-                      const Method& method,
+                      const SampleOptions& options,
                       size_t edge_type,
                       CudaBad bad,
                       RowOrder order);
@@ -51,6 +54,10 @@ class CudaRelationBuilder {
              const CudaNodes& nodes,
              ListRange destinations,
              CudaRelationScratch& scratch);
+  // Afterwards, if is_unfiltered(), it is the number of in-edges, whatever their times; after
+  // filter() as said.
+  [[nodiscard]] bool is_unfiltered() const { return is_unfiltered_; }
+  void filter(CudaRelationScratch& scratch);
   [[nodiscard]] const int64_t* counted() const { return offset_ + num_dst(); }
   [[nodiscard]] int64_t most_counted() const;
   // The host knows it, and that it is not above most_counted().
@@ -61,11 +68,11 @@ class CudaRelationBuilder {
   // The c of every row; `largest`, by candidate, is at least it afterwards.
   void solve(const double* p, double* largest);
 
-  // is_marked(): decides about every in-edge; `p` of LABOR-i or nullptr. Afterwards *accepted() is
-  // the number of edges.
+  // is_marked(): decides about every in-edge, or adds up their weights; `p` of LABOR-i or nullptr.
+  // Afterwards *accepted() is the number of edges.
   void mark(const CudaDraws& draws, const double* p, CudaRelationScratch& scratch);
   [[nodiscard]] const int64_t* accepted() const { return indptr() + num_dst(); }
-  void set_accepted(int64_t count) { num_edges_ = count; }
+  void set_accepted(int64_t count);
 
   // Makes the relation: the positions of its edges, their sources and these' local ids.
   void take(const CudaDraws& draws,
@@ -75,7 +82,7 @@ class CudaRelationBuilder {
   [[nodiscard]] Relation finish() { return std::move(relation_); }
 
   // kCorrupt, as the CPU has it: destination number `row`, or edge number `pick`, of this relation
-  // is not what it must be.
+  // is not what it must be. kInvalidArgument: a weight of the row is none.
   [[noreturn]] void throw_bad_row(int64_t row) const;
   [[noreturn]] void throw_bad_pick(int64_t pick) const;
   // A candidate of destination number `row`.
@@ -87,21 +94,31 @@ class CudaRelationBuilder {
  private:
   [[nodiscard]] int64_t* indptr() const { return static_cast<int64_t*>(relation_.indptr.data); }
   [[nodiscard]] CudaRows rows() const {
-    return {row_nodes(), row_.data(), offset_, first_row_.data(), num_dst(), order()};
+    return {row_nodes(), row_.data(), offset_, first_row_.data(), num_dst(), order(), position_};
   }
   [[nodiscard]] CudaRowOrder order() const {
     return is_sorted_ ? CudaRowOrder{dst_.data(), picks_before_.data(), indptr()} : CudaRowOrder{};
   }
   [[nodiscard]] int64_t num_dst() const { return destinations_.size(); }
-  [[nodiscard]] const int64_t* dst_nodes() const { return nodes_->ids() + destinations_.begin; }
+  [[nodiscard]] const int64_t* dst_nodes() const {
+    return nodes_->has_keys() ? nodes_->dst_ids() : nodes_->ids() + destinations_.begin;
+  }
+  // The keys of the destinations, whose memory moves; of sources that are in `sources`.
+  [[nodiscard]] CudaTrees trees(const CudaNodes& sources) const;
+  [[nodiscard]] CudaTimes times() const;
+  [[nodiscard]] bool has_sorted_times() const { return times_ && times_->sorted; }
+  [[nodiscard]] bool takes_last() const;
   [[nodiscard]] const int64_t* row_nodes() const {
     return is_sorted_ ? sorted_nodes_.data() : dst_nodes();
   }
   [[nodiscard]] bool replaces() const;
+  [[nodiscard]] bool adds_weights() const;
   [[nodiscard]] bool looks_at_edges() const;
   [[nodiscard]] bool has_threads_of_items() const;
   [[nodiscard]] bool pays_to_sort_rows() const;
   void sort_rows(CudaRelationScratch& scratch);
+  // Reads their bounds, and counts in-edges or picks.
+  void read_rows(const CudaCsc& csc, const int64_t* nodes, CudaRelationScratch& scratch);
   // Where the picks before each row are counted.
   [[nodiscard]] int64_t* picks_before() const {
     return is_sorted_ ? picks_before_.data() : indptr();
@@ -109,22 +126,32 @@ class CudaRelationBuilder {
   // Makes indptr() of them.
   void place_rows(CudaRelationScratch& scratch);
   void find_first_rows(const int64_t* offset, int64_t count);
+  void mark_smallest(const CudaMarkArgs& args);
+  void add_weights(CudaRelationScratch& scratch);
+  void rank(int64_t* marks_before, CudaRelationScratch& scratch);
   void take_marked(const Labor* labor, const double* p);
   void number(CudaNodes& sources, CudaRelationScratch& scratch);
   [[nodiscard]] int64_t read_id(const void* ids, bool wide, int64_t i) const;
-  [[noreturn]] void throw_bad_position(int64_t position) const;
+  // Throws what is wrong with its in-edges that the time of destination number i allows.
+  void check_in_edges(const Row& row, int64_t i) const;
+  [[nodiscard]] int64_t checked_source(int64_t position) const;
+  [[nodiscard]] int64_t time_at(int64_t position) const;
 
   const CudaWork& work_;
   const EdgeType& edges_;
   const int edge_type_;
-  const Method& method_;
+  const SampleOptions& options_;
   const CudaCsc csc_;
   const CudaBad bad_;
+  const CudaWeights weights_;
+  const std::optional<EdgeTimes> times_;  // the host's
+  const CudaTimes placed_times_;
   const bool is_in_place_;
   const RowOrder row_order_;
 
   int64_t fanout_ = 0;
   bool is_marked_ = false;
+  bool is_unfiltered_ = false;        // times leave parts of rows, which are whole yet
   bool is_sorted_ = false;            // rows are read by the region of memory that they are in
   const CudaNodes* nodes_ = nullptr;  // of the destination type; their memory moves as they grow
   ListRange destinations_;
@@ -132,16 +159,21 @@ class CudaRelationBuilder {
   CudaScratchArray<uint32_t> dst_;
   CudaScratchArray<CudaRow> row_;
   CudaScratchArray<int64_t> in_edge_offset_;
+  CudaScratchArray<int64_t> whole_offset_, left_offset_,
+      left_position_;  // before and after filter()
+  const int64_t* position_ = nullptr;
   CudaScratchArray<int32_t> first_row_;
+  const int64_t* first_row_offset_ = nullptr;  // that first_row_ is of
   int64_t* offset_ = nullptr;
   int64_t num_counted_ = 0, num_edges_ = 0;
   CudaPositions positions_{};  // of the picks
 
   CudaScratchArray<uint32_t> marks_;
   CudaScratchArray<int64_t> rank_;
-  CudaScratchArray<uint64_t> threshold_;
+  CudaScratchArray<uint64_t> threshold_, number_;
+  CudaScratchArray<CudaLimit> limit_;
   CudaScratchArray<int32_t> candidate_;
-  CudaScratchArray<double> c_, inverse_;
+  CudaScratchArray<double> c_, inverse_, sums_;
   Relation relation_;
 };
 

@@ -22,7 +22,8 @@ class CudaSampler::Engine {
         options_(std::move(options)),
         work_{graph_->device(), stream, std::move(pool)},
         driver_(graph_->graph(), options_),
-        hop_(work_, *graph_, options_, order) {}
+        tree_keys_(options_.disjoint ? tree_keys(*graph_->graph()) : std::vector<TreeKeys>()),
+        hop_(work_, *graph_, options_, tree_keys_, order) {}
 
   // The stream may still read what dies here.
   ~Engine() {
@@ -40,32 +41,50 @@ class CudaSampler::Engine {
                    uint64_t step,
                    const std::atomic<bool>* stop) {
     driver_.start(seeds, epoch, step);
+    const Array times = driver_.read_times(options_.time, seeds, *BufferPool::shared());
+    if (options_.time) hop_.start_batch(seed_spans(*options_.time, times));
     for (size_t t = 0; t < hop_.nodes().size(); ++t)
-      hop_.nodes()[t].start_batch(driver_.seeds(t));
+      start_batch(hop_.nodes()[t], t);
     while (!driver_.is_done()) {
       if (stop != nullptr && stop->load()) return {};
       const std::vector<ListRange> destinations = driver_.destinations(hop_.sizes());
       driver_.add(hop_.sample(destinations, driver_.step_keys(), driver_.hop(), stop));
     }
-    std::vector<Array> n_id;
+    std::vector<Array> n_id, trees;
     for (CudaNodes& nodes : hop_.nodes()) {
-      n_id.push_back(copy_of(nodes));
+      n_id.push_back(work_.allocate(DType::kInt64, nodes.size()));
+      if (nodes.has_keys()) trees.push_back(work_.allocate(DType::kInt64, nodes.size()));
+      take(nodes, n_id.back(), nodes.has_keys() ? trees.back() : Array());
       nodes.finish_batch();
     }
-    return driver_.finish(std::move(n_id));
+    Minibatch batch = driver_.finish(std::move(n_id), std::move(trees));
+    batch.seed_times = times;
+    return batch;
   }
 
  private:
-  [[nodiscard]] Array copy_of(const CudaNodes& nodes) const {
-    Array ids = work_.allocate(DType::kInt64, nodes.size());
-    work_.copy(ids.data, nodes.ids(), ids.bytes());
-    return ids;
+  void start_batch(CudaNodes& nodes, size_t type) {
+    if (tree_keys_.empty()) return nodes.start_batch(driver_.seeds(type));
+    tree_keys_[type].require(driver_.num_seeds());
+    nodes.start_batch(tree_keys_[type].keys(driver_.first_seed(type), driver_.seeds(type)));
+  }
+
+  void take(const CudaNodes& nodes, const Array& ids, const Array& trees) const {
+    if (!nodes.has_keys()) return work_.copy(ids.data, nodes.ids(), ids.bytes());
+    work_.kernels.split_keys(work_.device,
+                             {.keys = nodes.ids(),
+                              .count = nodes.size(),
+                              .id_bits = nodes.id_bits(),
+                              .ids = static_cast<int64_t*>(ids.data),
+                              .trees = static_cast<int64_t*>(trees.data)},
+                             work_.stream);
   }
 
   const std::shared_ptr<const CudaGraph> graph_;
   const SampleOptions options_;
   const CudaWork work_;
   HopDriver driver_;
+  const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
   CudaHop hop_;
 };
 

@@ -39,6 +39,8 @@ def tensors_of(value) -> list:
 def contents(batch) -> list:
     """Every tensor of a batch."""
     found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
+    if batch.batch is not None:
+        found += tensors_of(batch.batch)
     for block in batch.blocks:
         for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
             found += tensors_of(getattr(block, name))
@@ -64,6 +66,8 @@ SAMPLING = {
     "LABOR": {"sampler": "labor"},
     "LABOR-1, dependent": {"sampler": ramet.Labor(1, dependent=3)},
     "layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
+    "disjoint": {"disjoint": True},
+    "time": {"time": ramet.Time("time", window=400)},
 }
 
 
@@ -196,16 +200,14 @@ def test_summary_counts_what_the_device_made(graph, gpu):
 def test_sample(graph, gpu, sampling):
     arguments = {"num_neighbors": [5, 4]} | SAMPLING[sampling]
     seeds = np.array([3, 9, 3, 400, 7])
-    if sampling == "dependent":
-        with pytest.raises(ValueError, match="with dependent = 4 runs on the CPU, not on a device"):
-            ramet.sample(graph, seeds, **arguments, device=gpu)
-        return
     batch = ramet.sample(graph, seeds, **arguments, seed=4, epoch=1, step=2, device=gpu)
     expected = ramet.sample(graph, seeds, **arguments, seed=4, epoch=1, step=2)
     assert_same(batch, expected, gpu)
 
 
 def test_bad_arguments(graph, gpu):
+    with pytest.raises(ValueError, match="expand = 'once' runs on the CPU, not on a device"):
+        ramet.sample(graph, [3], [5], expand="once", device=gpu)
     with pytest.raises(ValueError, match=r"placement\.tables\['feat'\] is 'gpu', expected one of"):
         loader_of(graph, gpu, placement={"feat": "gpu"})
     with pytest.raises(ValueError, match=r"placement\.tables names 'feta'; there is"):

@@ -1,0 +1,163 @@
+// The k in-edges of a row with the smallest numbers; docs/semantics.md, sections 9 and 13. Doubles
+// that are not negative are in the order of their bits, so all numbers are integers. The k-th is
+// found by its digits, the highest first: how often does each follow the ones before it?
+#include "kernels/cuda/edge_time.cuh"
+#include "kernels/cuda/mark_edges.cuh"
+#include "kernels/cuda/row_teams.cuh"
+#include "kernels/cuda/sampling.h"
+
+namespace ramet {
+namespace {
+
+__device__ bool takes_all(const CudaMarkArgs& mark, int64_t row) {
+  return mark.fanout < 0 || mark.fanout >= mark.rows.row[row].degree;
+}
+
+// The word of an edge is that of its number in the whole row, also where a time leaves a part.
+__device__ uint64_t word_of(const CudaNumberEdgesArgs& args, const InEdge& e) {
+  const int64_t node = args.mark.rows.nodes[e.row];
+  const int64_t x = e.position - __ldg(args.edges.indptr + node);
+  return draw(node_keys(args.mark.draws.keys, node), args.mark.draws.tables,
+              static_cast<uint64_t>(x));
+}
+
+__device__ uint64_t number_by_weight(const CudaNumberEdgesArgs& args, const InEdge& e) {
+  const double weight = load_weight(args.weights, args.mark.rows, e.row, e.position);
+  if (weight == 0) return kNotDrawn;
+  if (takes_all(args.mark, e.row)) return 0;
+  const double u = fraction_lanes<Scalar>(word_of(args, e));
+  return Scalar::as_u64(minus_log_lanes<Scalar>(u) / weight);
+}
+
+// `number_of` an InEdge.
+template <typename NumberOf>
+__device__ void number_each(const CudaNumberEdgesArgs& args, const NumberOf& number_of) {
+  const int64_t e = thread_number();
+  if (e < args.mark.num_edges) args.number[e] = number_of(edge_at(args.mark.rows, e));
+}
+
+__global__ void number_by_words(CudaNumberEdgesArgs args) {
+  number_each(args, [&](const InEdge& e) { return word_of(args, e); });
+}
+
+__global__ void number_by_weights(CudaNumberEdgesArgs args) {
+  number_each(args, [&](const InEdge& e) { return number_by_weight(args, e); });
+}
+
+__global__ void number_by_times(CudaNumberEdgesArgs args) {
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  number_each(args, [&](const InEdge& e) {
+    return ~(static_cast<uint64_t>(time_of(args.edges, args.times, e.position).value) ^ kSign);
+  });
+}
+
+constexpr int kDigitBits = 5;  // so that each lane of a warp counts one digit
+
+// The smallest digit that, with all below it, is there `k` times or more: `k` becomes its rank
+// among those that have it.
+struct Digit {
+  unsigned value;
+  int64_t count;
+};
+__device__ Digit find_digit(const unsigned long long* counts, int64_t& k) {
+  const unsigned lane = threadIdx.x % kWarp;
+  const auto own = static_cast<long long>(counts[lane]);
+  long long sum = own;
+  for (unsigned distance = 1; distance < kWarp; distance *= 2) {
+    const long long other =
+        __shfl_sync(kAllLanes, sum, static_cast<int>((lane - distance) % kWarp));
+    if (lane >= distance) sum += other;
+  }
+  const int digit = __ffs(static_cast<int>(__ballot_sync(kAllLanes, sum >= k))) - 1;
+  k -= __shfl_sync(kAllLanes, sum - own, digit);
+  return {static_cast<unsigned>(digit), __shfl_sync(kAllLanes, own, digit)};
+}
+
+struct Selected {
+  uint64_t number;
+  int64_t rank, count;  // among those that are equal to it, from 1
+};
+
+// The k-th smallest, from 1, of number_of(e) for [begin, end).
+template <typename Team, typename NumberOf>
+__device__ Selected select(unsigned long long* counts,
+                           Team team,
+                           int64_t begin,
+                           int64_t end,
+                           int64_t k,
+                           const NumberOf& number_of) {
+  uint64_t before = 0;  // the digits that are found
+  Digit digit{};
+  for (int shift = 60; shift >= 0; shift -= kDigitBits) {
+    if (team.thread() < kWarp) counts[team.thread()] = 0;
+    team.wait();
+    for (int64_t e = begin + team.thread(); e < end; e += Team::kSize) {
+      const uint64_t digits = number_of(e) >> shift;
+      if (digits >> kDigitBits == before) atomicAdd(&counts[digits % kWarp], 1ull);
+    }
+    team.wait();
+    digit = find_digit(counts, k);
+    before = before << kDigitBits | digit.value;
+    team.wait();
+  }
+  return {before, k, digit.count};
+}
+
+__device__ uint64_t place_among_equal(const CudaMarkSmallestArgs& args, int64_t e) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  return static_cast<uint64_t>(args.takes_last ? kMost - e : e);
+}
+
+__global__ void __launch_bounds__(BlockTeam::kSize) find_limits(CudaMarkSmallestArgs args) {
+  __shared__ unsigned long long shared[kRowWarps][kWarp];
+  auto* const by_warp = shared;
+  const int64_t* offset = args.mark.rows.offset;
+  for_each_row(offset, args.mark.rows.num_dst, [&](int64_t row, auto team) {
+    unsigned long long* counts = by_warp[team.kSize == kWarp ? threadIdx.x / kWarp : 0];
+    const int64_t begin = offset[row], end = offset[row + 1];
+    CudaLimit limit{~uint64_t{0}, ~uint64_t{0}};
+    if (!takes_all(args.mark, row)) {
+      const auto number_of = [&](int64_t e) { return args.number[e]; };
+      const Selected kth = select(counts, team, begin, end, args.mark.fanout, number_of);
+      limit.number = kth.number;
+      const auto place_of_equal = [&](int64_t e) {
+        return args.number[e] == kth.number ? place_among_equal(args, e) : ~uint64_t{0};
+      };
+      if (kth.rank < kth.count)
+        limit.place = select(counts, team, begin, end, kth.rank, place_of_equal).number;
+    }
+    if (team.thread() == 0) args.limit[row] = limit;
+  });
+}
+
+__global__ void mark_within_limits(CudaMarkSmallestArgs args) {
+  mark_accepted(args.mark, [&](const InEdge& e) {
+    const uint64_t number = args.number[e.number];
+    const CudaLimit limit = args.limit[e.row];
+    if (args.are_weighted && number == kNotDrawn) return false;
+    return number < limit.number ||
+           (number == limit.number && place_among_equal(args, e.number) <= limit.place);
+  });
+}
+
+}  // namespace
+
+void cuda_sampling::number_edges(int device, const CudaNumberEdgesArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  const int64_t count = args.mark.num_edges;
+  if (args.times.allowed != nullptr) {
+    launch_each("number_by_times", number_by_times, count, stream, args);
+  } else if (args.weights.data != nullptr) {
+    launch_each("number_by_weights", number_by_weights, count, stream, args);
+  } else {
+    launch_each("number_by_words", number_by_words, count, stream, args);
+  }
+}
+
+void cuda_sampling::mark_smallest(int device, const CudaMarkSmallestArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  launch_rows("find_limits", find_limits, args.mark.rows.num_dst, stream, args);
+  launch_each("mark_within_limits", mark_within_limits, args.mark.num_edges, stream, args);
+}
+
+}  // namespace ramet

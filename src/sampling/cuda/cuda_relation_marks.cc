@@ -1,0 +1,129 @@
+// The in-edges of a relation that are looked at one by one: which of them times leave, and which
+// are picked.
+#include <cstdint>
+
+#include "cuda_relation_builder.h"
+
+namespace ramet {
+
+void CudaRelationBuilder::filter(CudaRelationScratch& scratch) {
+  const int64_t num_words = cuda_mark_words(num_counted_);
+  work_.kernels.mark_in_time(
+      work_.device,
+      {.mark = {rows(), num_counted_, fanout_, {}, marks_.reserve(work_, num_words)},
+       .edges = csc_,
+       .times = times(),
+       .bad = bad_.row},
+      work_.stream);
+  int64_t* const left = left_offset_.reserve(work_, num_dst() + 1);
+  rank(left, scratch);
+  CudaRows whole = rows();
+  whole.order = {};  // what is left stays in the order of rows
+  int64_t* const position = left_position_.reserve(work_, num_counted_);
+  work_.kernels.take_marked(work_.device,
+                            {.rows = whole,
+                             .num_edges = num_counted_,
+                             .marks = marks_.data(),
+                             .rank = rank_.data(),
+                             .positions = {position, true}},
+                            work_.stream);
+  is_unfiltered_ = false;
+  position_ = position;
+  read_rows({left, nullptr, false, num_counted_, 0}, nullptr, scratch);
+}
+
+void CudaRelationBuilder::mark(const CudaDraws& draws,
+                               const double* p,
+                               CudaRelationScratch& scratch) {
+  if (adds_weights()) return add_weights(scratch);
+  const int64_t num_words = cuda_mark_words(num_counted_);
+  const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
+  if (std::holds_alternative<Labor>(options_.method)) {
+    const CudaImportance importance{p, candidate_.data(), c_.data()};
+    work_.kernels.mark_labor(work_.device,
+                             {.mark = args,
+                              .edges = csc_,
+                              .threshold = threshold_.reserve(work_, num_dst()),
+                              .importance = p != nullptr ? &importance : nullptr},
+                             work_.stream);
+  } else if (weights_.data != nullptr || options_.dependent > 1 || takes_last()) {
+    mark_smallest(args);
+  } else {
+    work_.fill(args.marks, 0, num_words * int64_t{sizeof(uint32_t)});
+    work_.kernels.mark_floyd(work_.device, args, work_.stream);
+  }
+  rank(picks_before(), scratch);
+  place_rows(scratch);
+}
+
+void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
+  uint64_t* number = number_.reserve(work_, num_counted_);
+  work_.kernels.number_edges(work_.device,
+                             {args, csc_, weights_, takes_last() ? times() : CudaTimes(), number},
+                             work_.stream);
+  work_.kernels.mark_smallest(work_.device,
+                              {.mark = args,
+                               .number = number,
+                               .are_weighted = weights_.data != nullptr,
+                               .takes_last = takes_last(),
+                               .limit = limit_.reserve(work_, num_dst())},
+                              work_.stream);
+}
+
+void CudaRelationBuilder::add_weights(CudaRelationScratch& scratch) {
+  work_.kernels.sum_weights(work_.device,
+                            {.rows = rows(),
+                             .weights = weights_,
+                             .fanout = fanout_,
+                             .most = kCudaMaxEdges,
+                             .sums = sums_.reserve(work_, num_counted_),
+                             .picks_before = picks_before(),
+                             .scan = scratch.sums.reserve(work_, num_dst())},
+                            work_.stream);
+  place_rows(scratch);
+}
+
+void CudaRelationBuilder::rank(int64_t* marks_before, CudaRelationScratch& scratch) {
+  const int64_t num_blocks = cuda_mark_blocks(num_counted_);
+  work_.kernels.rank(work_.device,
+                     {.marks = marks_.data(),
+                      .num_edges = num_counted_,
+                      .rank = rank_.reserve(work_, num_blocks + 1),
+                      .offset = offset_,
+                      .num_dst = num_dst(),
+                      .marks_before = marks_before,
+                      .scan = scratch.sums.reserve(work_, num_blocks)},
+                     work_.stream);
+}
+
+void CudaRelationBuilder::set_accepted(int64_t count) {
+  num_edges_ = count;
+  if (!adds_weights()) return;
+  offset_ = picks_before();
+  find_first_rows(offset_, count);
+}
+
+void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
+  float* weight = nullptr;
+  const bool normalized = labor == nullptr || labor->weights == Weights::kNormalized;
+  if (p != nullptr || !normalized) {
+    relation_.edge_weight = work_.allocate(DType::kFloat32, num_edges_);
+    weight = static_cast<float*>(relation_.edge_weight.data);
+  }
+  const CudaImportance importance{p, candidate_.data(), c_.data()};
+  work_.kernels.take_marked(
+      work_.device,
+      {.rows = rows(),
+       .num_edges = num_counted_,
+       .marks = marks_.data(),
+       .rank = rank_.data(),
+       .positions = positions_,
+       .weight = weight,
+       .fanout = fanout_,
+       .importance = p != nullptr ? &importance : nullptr,
+       .indptr = indptr(),
+       .inverse = p != nullptr && normalized ? inverse_.reserve(work_, num_edges_) : nullptr},
+      work_.stream);
+}
+
+}  // namespace ramet

@@ -1,0 +1,180 @@
+// Disjoint trees, and the times of their seeds, against the host's.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cuda/sampling_fixture.h"
+#include "ramet/error.h"
+#include "ramet/random.h"
+#include "support/errors.h"
+
+namespace ramet::test {
+namespace {
+
+constexpr int64_t kTimedNodes = 300, kTimedEdges = 4000;
+constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
+constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
+const std::vector<int64_t> kTimes{50, 50, 20, 60, 99, 3, 70, kLatest, kEarliest, 40};
+
+enum class Rows { kSorted, kUnsorted, kFalselySorted };
+
+// Times 0 to 99, of edges or of nodes, many of them equal and some extreme; and weights.
+std::shared_ptr<const Graph> timed_graph(bool of_edges, Rows rows) {
+  const Csc csc =
+      csc_of(uneven_edges(kTimedNodes, kTimedNodes, kTimedEdges, 12), kTimedNodes, kTimedNodes);
+  std::vector<int64_t> times;
+  for (uint64_t i = 0; i < static_cast<uint64_t>(of_edges ? kTimedEdges : kTimedNodes); ++i) {
+    const auto word = mix64(i);
+    times.push_back(word % 40 == 0   ? kEarliest
+                    : word % 40 == 1 ? kLatest
+                                     : static_cast<int64_t>(word % 100));
+  }
+  const auto indptr = csc.indptr.as<int64_t>();
+  auto* const sources = static_cast<int32_t*>(csc.indices.data);
+  for (size_t v = 0; v + 1 < indptr.size() && rows == Rows::kSorted; ++v) {
+    if (of_edges)
+      std::sort(times.begin() + indptr[v], times.begin() + indptr[v + 1]);
+    else
+      std::stable_sort(sources + indptr[v], sources + indptr[v + 1], [&](int32_t a, int32_t b) {
+        return times[static_cast<size_t>(a)] < times[static_cast<size_t>(b)];
+      });
+  }
+  const std::vector<float> weights = uneven_weights<float>(csc);
+  StoreContents contents = one_type(csc, kTimedNodes);
+  const std::string array = of_edges ? "edge/node__to__node/time" : "node/node/time";
+  contents.arrays.emplace_back(array, borrow(times));
+  contents.arrays.emplace_back("edge/node__to__node/w", borrow(weights));
+  if (rows != Rows::kUnsorted) contents.sorted_rows["node__to__node"] = array;
+  return graph_of(contents);
+}
+
+// Seeds that have times of their own.
+void check_in_time(const std::shared_ptr<const Graph>& graph,
+                   const Method& method,
+                   const Time& time,
+                   std::vector<int64_t> fanouts,
+                   int64_t dependent = 1) {
+  const SampleOptions options{{std::move(fanouts)}, method, 4,   dependent,
+                              Expand::kEvery,       true,   time};
+  NeighborSampler host(graph, options);
+  const Seeds seeds{0, kSeeds, kTimes};
+  for (const Reading& reading : kReadings) {
+    CAPTURE(name(reading.order));
+    DeviceSampler device(graph, options, reading.topology, reading.order);
+    for (uint64_t step = 0; step < 2; ++step)
+      require_same(host.sample(seeds, 0, step), to_host(device.sample(seeds, 0, step)));
+  }
+}
+
+const Weighted kWeighted{.table = "w"}, kRepeated{.table = "w", .replace = true};
+
+TEST_CASE("disjoint trees are the host's") {
+  const auto graph = timed_graph(true, Rows::kUnsorted);
+  const auto check = [&](const Method& method, std::vector<int64_t> fanouts) {
+    SampleOptions options{{std::move(fanouts)}, method, 4};
+    options.disjoint = true;
+    check_against_host(graph, options, kSeeds);
+  };
+  check(Uniform{}, {4, 0, 3});
+  check(Uniform{}, {-1, 2});
+  check(Uniform{.replace = true}, {4, 3});
+  check(Labor{}, {4, 3});
+  check(Labor{.iterations = 2}, {4, 3});
+  check(kWeighted, {4, 3});
+  check(kRepeated, {4, 3});
+  SampleOptions typed{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
+  typed.disjoint = true;
+  check_against_host(typed_graph(22), typed, {8, 1, 8, 3}, 1);
+}
+
+TEST_CASE("what times leave of rows is the host's") {
+  for (const bool of_edges : {true, false}) {
+    for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
+      CAPTURE(of_edges);
+      CAPTURE(static_cast<int>(rows));
+      const auto graph = timed_graph(of_edges, rows);
+      const Time time{.table = "time"};
+      check_in_time(graph, Uniform{}, time, {4, 3});
+      check_in_time(graph, Uniform{}, time, {-1, 40});
+      check_in_time(graph, Uniform{.replace = true}, time, {4, 3});
+      check_in_time(graph, Uniform{}, time, {4, 3}, 4);
+      check_in_time(graph, Labor{.iterations = 1}, time, {4, 3});
+      check_in_time(graph, kWeighted, time, {4, 3});
+      check_in_time(graph, kRepeated, time, {4, 3});
+    }
+  }
+}
+
+TEST_CASE("the latest neighbors, windows and comparisons are the host's") {
+  for (const bool of_edges : {true, false}) {
+    for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
+      CAPTURE(of_edges);
+      CAPTURE(static_cast<int>(rows));
+      const auto graph = timed_graph(of_edges, rows);
+      const Time last{.table = "time", .strategy = Strategy::kLast};
+      check_in_time(graph, Uniform{}, last, {4, 3});
+      check_in_time(graph, Uniform{}, last, {-1, 60}, 2);
+      for (const Comparison comparison :
+           {Comparison::kBefore, Comparison::kAtLeast, Comparison::kAfter})
+        check_in_time(graph, Uniform{}, {.table = "time", .window = 20, .comparison = comparison},
+                      {4, 3});
+    }
+  }
+}
+
+std::string refusal_of(auto& sampler, const Seeds& seeds) {
+  try {
+    (void)sampler.sample(seeds, 0, 0);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("rows that are not in the order that their store says are corrupt") {
+  for (const bool of_edges : {true, false}) {
+    const auto graph = timed_graph(of_edges, Rows::kFalselySorted);
+    const SampleOptions options{
+        {{-1}}, Uniform{}, 4, 1, Expand::kEvery, true, Time{.table = "time"}};
+    NeighborSampler host(graph, options);
+    DeviceSampler device(graph, options);
+    const Seeds seeds{0, kSeeds, kTimes};
+    CHECK(contains(refusal_of(host, seeds), "is out of order: ramet.txt says"));
+    CHECK(contains(refusal_of(device, seeds), "is out of order: ramet.txt says"));
+  }
+}
+
+TEST_CASE("sources that are no nodes are named where times are theirs, and weights where allowed") {
+  const std::vector<int64_t> indptr{0, 4, 4, 4}, times{3, 1, 2};
+  const std::vector<float> weights{1, -5, 2, -7};  // the second is of an edge that is not allowed
+  for (const int32_t third : {1, 9}) {
+    const std::vector<int32_t> indices{1, 0, third, 1};
+    StoreContents contents = one_type({borrow(indptr), borrow(indices), {}}, 3);
+    contents.arrays.emplace_back("node/node/time", borrow(times));
+    contents.arrays.emplace_back("edge/node__to__node/w", borrow(weights));
+    const auto graph = graph_of(contents);
+    const SampleOptions options{
+        {{2}}, kWeighted, 4, 1, Expand::kEvery, true, Time{.table = "time"}};
+    NeighborSampler host(graph, options);
+    DeviceSampler device(graph, options);
+    const std::vector<int64_t> ids{2, 0}, now{2, 2};
+    const std::string expected = refusal_of(host, {0, ids, now});
+    CHECK(contains(expected, third == 9 ? "indices, entry 2: 9" : "row 3 of table 'w'"));
+    CHECK(refusal_of(device, {0, ids, now}) == expected);
+  }
+}
+
+TEST_CASE("hubs whose picks times leave") {
+  const auto graph = timed_graph(false, Rows::kUnsorted);
+  check_in_time(graph, Uniform{}, {.table = "time", .strategy = Strategy::kLast}, {1500});
+  check_in_time(graph, Uniform{}, {.table = "time"}, {1500});
+}
+
+}  // namespace
+}  // namespace ramet::test
