@@ -48,7 +48,7 @@ struct RowReaderOptions {
   int depth = 128;                // requests under way at once
   // What a request and a byte cost: between two rows, bytes that cost less than another request are
   // read, too. Zero seconds a request: every row is a request. Negative: measured when the reader
-  // is opened, in about 30 ms.
+  // is opened, in about 30 ms, and learned again while it reads.
   double request_seconds = -1, byte_seconds = -1;
 };
 
@@ -106,12 +106,14 @@ class RowReader {
   // come without further calls. kOutOfRange names an id that is in no span.
   [[nodiscard]] virtual std::unique_ptr<PendingRows> submit(std::span<const int64_t> ids,
                                                             void* out) = 0;
-  // The counts of complete() for these rows. Reads nothing. kOutOfRange as submit().
+  // The counts of complete() for these rows by the costs so far. Reads nothing. kOutOfRange as
+  // submit().
   [[nodiscard]] virtual ReadCounts plan(std::span<const int64_t> ids) const = 0;
 
   [[nodiscard]] virtual int64_t row_bytes() const = 0;
   // "io_uring, direct, blocks of 512 bytes".
   [[nodiscard]] virtual std::string how() const = 0;
+  // As given, or as learned so far.
   [[nodiscard]] virtual double request_seconds() const = 0;
   [[nodiscard]] virtual double byte_seconds() const = 0;
   // The reason why the measured costs are not a disk's, such as "... lies in memory"; or "".

@@ -46,10 +46,15 @@ std::vector<RowCopy> sorted_by_id(std::span<const int64_t> ids) {
   return copies;
 }
 
+constexpr int64_t kLargeRequest = int64_t{64} << 10;
+constexpr double kLeastWideGap = 8192;
+
 // Adds rows to the last request, or begins another.
 class Planner {
  public:
-  Planner(ReadPlan& plan, const PlanOptions& options) : plan_(plan), options_(options) {}
+  Planner(ReadPlan& plan, const PlanOptions& options) : plan_(plan), options_(options) {
+    plan_.trial_left = options.trial;
+  }
 
   // The bytes [begin, end) of the file `span`, behind those before.
   void add(size_t span, int64_t begin, int64_t end) {
@@ -57,7 +62,7 @@ class Planner {
     const int64_t to = round_up(end, options_.block);
     if (!extends(span, from, to)) {
       const size_t copy = plan_.requests.empty() ? 0 : plan_.requests.back().end_copy;
-      plan_.requests.push_back({span, from, 0, 0, copy, copy});
+      plan_.requests.push_back({span, from, 0, 0, copy, copy, next_kind()});
     }
     ReadRequest& request = plan_.requests.back();
     request.size = to - request.offset;
@@ -70,7 +75,23 @@ class Planner {
     const ReadRequest& last = plan_.requests.back();
     if (last.span != span || to - last.offset > options_.most_bytes) return false;
     const auto gap = static_cast<double>(from - (last.offset + last.size));
-    return gap < 0 || gap * options_.byte_seconds < options_.request_seconds;
+    if (gap < 0 || last.kind == RequestKind::kAlone) return gap < 0;
+    if (last.kind == RequestKind::kWide)
+      return gap < wide_gap(options_.request_seconds / options_.byte_seconds);
+    return gap * options_.byte_seconds < options_.request_seconds;
+  }
+
+  RequestKind next_kind() {
+    ReadTrial& left = plan_.trial_left;
+    if (left.alone > 0) {
+      --left.alone;
+      return RequestKind::kAlone;
+    }
+    if (!plan_.requests.empty() && plan_.requests.back().kind == RequestKind::kWide)
+      left.wide -= plan_.requests.back().size / kLargeRequest;
+    if (left.wide <= 0) return RequestKind::kUsual;
+    --left.wide;
+    return RequestKind::kWide;
   }
 
   ReadPlan& plan_;
@@ -78,6 +99,10 @@ class Planner {
 };
 
 }  // namespace
+
+double wide_gap(double bytes) {
+  return std::max(2 * bytes, kLeastWideGap);
+}
 
 int64_t most_bytes_of_row(int64_t row_bytes, int64_t block) {
   return round_up(row_bytes + block - 1, block);

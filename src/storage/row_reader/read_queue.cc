@@ -1,6 +1,7 @@
 #include "read_queue.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace ramet {
@@ -43,6 +44,8 @@ size_t ReadQueue::take(std::span<ReadTask> tasks, bool waits) {
     tasks[taken++] = {&batch, batch.next++};
     if (batch.next == batch.plan.requests.size()) batches_.pop_front();
   }
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  learner_.observe(!batches_.empty(), now.count());
   return taken;
 }
 
@@ -58,6 +61,7 @@ void ReadQueue::finish(const ReadTask& task, const std::byte* data, int64_t byte
       std::memcpy(batch.out + copy.to * batch.row_bytes, data + copy.at, width);
     }
   }
+  learner_.finished(request);
   count_finished(batch, 1);
 }
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 
+#include "learned_costs.h"
 #include "plan_requests.h"
 
 namespace ramet {
@@ -44,6 +45,8 @@ struct ReadTask {
 
 class ReadQueue {
  public:
+  explicit ReadQueue(CostLearner& learner) : learner_(learner) {}
+
   // ---- who submits
   void push(ReadBatch& batch);
   // Until all requests of the batch are finished, or dropped. `drop`: those that no worker has.
@@ -62,6 +65,7 @@ class ReadQueue {
   void note(const ReadTask& task, int64_t bytes, int error);
   void count_finished(ReadBatch& batch, size_t requests);
 
+  CostLearner& learner_;
   std::mutex mutex_;
   std::condition_variable work_, finished_;
   std::deque<ReadBatch*> batches_;  // with requests that no worker has

@@ -33,14 +33,15 @@ std::unique_ptr<ReadWorkers> start_workers(ReadQueue& queue,
 
 // What one process reads with.
 struct Engine {
-  Engine(const WorkerOptions& options, const Method& method)
-      : workers(start_workers(queue, options, method)) {}
+  Engine(const WorkerOptions& options, const Method& method, CurrentCosts* costs)
+      : learner(*costs), workers(start_workers(queue, options, method)) {}
   ~Engine() {
     queue.stop();
     workers.reset();
   }
 
-  ReadQueue queue;
+  CostLearner learner;
+  ReadQueue queue{learner};
   std::unique_ptr<ReadWorkers> workers;
 };
 
@@ -81,32 +82,50 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
 
   std::unique_ptr<PendingRows> submit(std::span<const int64_t> ids, void* out) override;
   [[nodiscard]] ReadCounts plan(std::span<const int64_t> ids) const override {
-    return plan_requests(spans_, ids, plan_).counts;
+    return plan_requests(spans_, ids, plan_options()).counts;
   }
 
   [[nodiscard]] int64_t row_bytes() const override { return plan_.row_bytes; }
   [[nodiscard]] std::string how() const override { return how_; }
-  [[nodiscard]] double request_seconds() const override { return plan_.request_seconds; }
-  [[nodiscard]] double byte_seconds() const override { return plan_.byte_seconds; }
+  [[nodiscard]] double request_seconds() const override { return costs_.request_seconds; }
+  [[nodiscard]] double byte_seconds() const override { return costs_.byte_seconds; }
   [[nodiscard]] std::string costs_problem() const override { return costs_problem_; }
   [[nodiscard]] double rows_per_second() const override {
     const auto bytes = static_cast<double>(round_up(plan_.row_bytes, plan_.block));
-    return 1 / (plan_.request_seconds + bytes * plan_.byte_seconds);
+    return 1 / (request_seconds() + bytes * byte_seconds());
   }
   [[nodiscard]] int64_t memory_bytes() const override { return memory_bytes_; }
 
  private:
   class Pending;
 
-  Engine& engine() { return engine_.get(workers_, method_); }
+  Engine& engine() { return engine_.get(workers_, method_, &costs_); }
+
+  [[nodiscard]] PlanOptions plan_options() const {
+    PlanOptions options = plan_;
+    options.request_seconds = costs_.request_seconds;
+    options.byte_seconds = costs_.byte_seconds;
+    return options;
+  }
+
+  ReadPlan plan_to_read(std::span<const int64_t> ids) {
+    if (!learns_) return plan_requests(spans_, ids, plan_options());
+    CostLearner& learner = engine().learner;
+    PlanOptions options = plan_options();
+    options.trial = learner.trial();
+    ReadPlan plan = plan_requests(spans_, ids, options);
+    learner.set_trial(plan.trial_left);
+    return plan;
+  }
 
   void set_costs(const RowReaderOptions& options) {
     ReadCosts costs;
     if (options.request_seconds < 0 || options.byte_seconds < 0)
       costs = measure_read_costs(engine().queue, spans_, plan_.row_bytes, files_, kMostBytes);
-    plan_.request_seconds =
+    costs_.request_seconds =
         options.request_seconds < 0 ? costs.request_seconds : options.request_seconds;
-    plan_.byte_seconds = options.byte_seconds < 0 ? costs.byte_seconds : options.byte_seconds;
+    costs_.byte_seconds = options.byte_seconds < 0 ? costs.byte_seconds : options.byte_seconds;
+    learns_ = options.request_seconds < 0 && options.byte_seconds < 0 && costs.problem.empty();
     costs_problem_ = std::move(costs.problem);
   }
 
@@ -115,7 +134,9 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
   std::vector<RowSpan> spans_;
   ReadFiles files_;
   Method method_;
-  PlanOptions plan_;
+  PlanOptions plan_;  // but for the costs
+  CurrentCosts costs_;
+  bool learns_ = false;
   WorkerOptions workers_;
   int64_t memory_bytes_ = 0;
   std::string how_, costs_problem_;
@@ -152,7 +173,7 @@ class Reader::Pending final : public PendingRows {
 };
 
 std::unique_ptr<PendingRows> Reader::submit(std::span<const int64_t> ids, void* out) {
-  return std::make_unique<Pending>(shared_from_this(), plan_requests(spans_, ids, plan_), out);
+  return std::make_unique<Pending>(shared_from_this(), plan_to_read(ids), out);
 }
 
 // Names the row that the first byte which is not there belongs to, or the first row behind it.
