@@ -58,7 +58,7 @@ class CudaGraph {
 };
 
 // Empty if kernels support these options. Else the reason: "LABOR with weights runs on the CPU".
-// So do Expand::kOnce and Time::monotonic.
+// So does Expand::kOnce.
 [[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {

@@ -27,6 +27,7 @@
 
 #include "base/draw_keys.h"
 #include "base/normal.h"
+#include "kernels/cuda_trees.h"
 
 namespace ramet {
 
@@ -55,24 +56,6 @@ struct CudaCsc {
 // Where a destination's in-edges are.
 struct CudaRow {
   int64_t begin, degree;
-};
-
-// Times from `first` to `last`, both included; none where first > last.
-struct CudaSpan {
-  int64_t first, last;
-};
-
-// When the edges of an edge type came to be, and which of them destinations may have.
-struct CudaTimes {
-  const int64_t* of_edges = nullptr;  // by position; nullptr: an edge has its source's time
-  const int64_t* of_sources = nullptr;
-  const CudaSpan* allowed = nullptr;  // by destination; nullptr: whatever their times
-};
-
-// Disjoint trees: lists of nodes hold keys, a tree and behind it the bits of an id.
-struct CudaTrees {
-  const int64_t* keys = nullptr;  // of the destinations; nullptr: lists hold ids
-  int dst_bits = 0, src_bits = 0;
 };
 
 // Rows may be read in another order than their destinations have (CudaOrderArgs, cuda_rows.h): row
@@ -315,17 +298,6 @@ struct CudaNumberArgs {
   CudaScratch scan;
 };
 
-// Keys of nodes of trees, taken apart.
-struct CudaSplitKeysArgs {
-  const int64_t* keys;
-  int64_t count;
-  int id_bits;
-  int64_t* ids;
-  int64_t* trees = nullptr;         // or not
-  const CudaSpan* spans = nullptr;  // by tree, for
-  CudaSpan* allowed = nullptr;      // those of the keys
-};
-
 struct CudaSolveArgs {
   CudaRows rows;  // offsets count in-edges
   int64_t num_edges;
@@ -354,6 +326,17 @@ struct CudaRelationArgs {
   const int32_t* first_row;  // by first_rows()
 };
 
+// The edges of a hop, for the hops after it; docs/semantics.md, section 16, "Paths in order".
+struct CudaNarrowPathsArgs {
+  CudaRelationArgs relation;
+  CudaPositions positions;
+  CudaCsc edges;
+  CudaTimes times;  // without times an edge passes on what its destination allows
+  bool is_past;     // what a time allows: those before it, else those after it,
+  bool is_strict;   // without itself
+  CudaPath* paths;  // of the sources
+};
+
 struct CudaSamplingKernels {
   int64_t (*scan_bytes)(int device, int64_t count);
   void (*rows)(int device, const CudaRowsArgs& args, void* stream);
@@ -379,6 +362,7 @@ struct CudaSamplingKernels {
   // The nodes of a list, at most `most`, in a table that is empty.
   void (*insert_again)(int device, const CudaNodeList& list, int64_t most, void* stream);
   void (*split_keys)(int device, const CudaSplitKeysArgs& args, void* stream);
+  void (*narrow_paths)(int device, const CudaNarrowPathsArgs& args, void* stream);
 
   // LABOR-i, for `count` candidates: all importances are 1; an iteration's end.
   void (*begin_importance)(int device, double* p, double* largest, int64_t count, void* stream);

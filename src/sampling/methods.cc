@@ -131,7 +131,6 @@ void check_method(const SampleOptions& options, const Graph& graph) {
 
 std::string why_cpu_samples(const SampleOptions& options) {
   if (options.expand == Expand::kOnce) return "sampling with expand = 'once' runs on the CPU";
-  if (options.time && options.time->monotonic) return "sampling of monotonic times runs on the CPU";
   const auto* labor = std::get_if<Labor>(&options.method);
   if (labor != nullptr && !labor->table.empty()) return "LABOR with weights runs on the CPU";
   return "";

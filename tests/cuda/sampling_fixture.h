@@ -83,7 +83,7 @@ std::shared_ptr<const Graph> weighted_graph(int64_t num_nodes, int64_t num_edges
 }
 
 // Three node types, one of them without edges that point to it; ids of both widths, edge types
-// without any edge, and one of a type to itself.
+// without any edge, and one of a type to itself. Authors have times.
 inline std::shared_ptr<const Graph> typed_graph(uint64_t key) {
   constexpr int64_t kAuthors = 200, kPapers = 300, kVenues = 9;
   const TypedCsc<int32_t> cites(uneven_edges(kPapers, kPapers, 3000, key), kPapers, kPapers);
@@ -94,6 +94,10 @@ inline std::shared_ptr<const Graph> typed_graph(uint64_t key) {
   const TypedCsc<int32_t> none({}, kVenues, kAuthors);
   StoreContents contents;
   contents.node_counts = {{"author", kAuthors}, {"paper", kPapers}, {"venue", kVenues}};
+  std::vector<int64_t> times;
+  for (int64_t i = 0; i < kAuthors; ++i)
+    times.push_back(i * 37 % 100);
+  contents.arrays.emplace_back("node/author/time", borrow(times));
   add_edges(contents, "author__writes__paper", writes.csc);
   add_edges(contents, "paper__cites__paper", cites.csc);
   add_edges(contents, "paper__rev_writes__author", written.csc);

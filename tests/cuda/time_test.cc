@@ -111,7 +111,7 @@ TEST_CASE("what times leave of rows is the host's") {
   }
 }
 
-TEST_CASE("the latest neighbors, windows and comparisons are the host's") {
+TEST_CASE("the latest neighbors, windows, comparisons and paths in order are the host's") {
   for (const bool of_edges : {true, false}) {
     for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
       CAPTURE(of_edges);
@@ -124,8 +124,25 @@ TEST_CASE("the latest neighbors, windows and comparisons are the host's") {
            {Comparison::kBefore, Comparison::kAtLeast, Comparison::kAfter})
         check_in_time(graph, Uniform{}, {.table = "time", .window = 20, .comparison = comparison},
                       {4, 3});
+      for (const Comparison comparison :
+           {Comparison::kAtMost, Comparison::kBefore, Comparison::kAtLeast, Comparison::kAfter})
+        check_in_time(graph, Uniform{},
+                      {.table = "time", .comparison = comparison, .monotonic = true}, {4, 3, 3});
     }
   }
+}
+
+// Authors alone have times; an edge from elsewhere passes on what its destination allows.
+TEST_CASE("paths of several types in the order of times are the host's") {
+  const auto graph = typed_graph(22);
+  const SampleOptions options{
+      std::vector<std::vector<int64_t>>(5, {4, 3, 3}), Uniform{}, 5, 1, Expand::kEvery, true,
+      Time{.table = "time", .monotonic = true}};
+  const std::vector<int64_t> papers{8, 1, 8, 3, 9, 20}, times{50, 3, 90, 70, 20, 60};
+  const Seeds seeds{1, papers, times};
+  DeviceSampler device(graph, options);
+  require_same(NeighborSampler(graph, options).sample(seeds, 0, 0),
+               to_host(device.sample(seeds, 0, 0)));
 }
 
 std::string refusal_of(auto& sampler, const Seeds& seeds) {

@@ -1,5 +1,7 @@
 // The in-edges that a time allows; docs/semantics.md, section 16. In rows that are in no order of
 // times, all of them are looked at.
+#include <limits>
+
 #include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/mark_edges.cuh"
 #include "kernels/cuda/sampling.h"
@@ -16,13 +18,51 @@ __global__ void mark_allowed(CudaMarkInTimeArgs args) {
   });
 }
 
+constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
+constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+constexpr unsigned long long kSign = 1ull << 63;
+
+__device__ unsigned long long turn_sign(int64_t time) {
+  return static_cast<unsigned long long>(time) ^ kSign;
+}
+
+__device__ CudaSpan common(const CudaSpan& span, const CudaPath& path) {
+  const auto first = static_cast<int64_t>(path.first ^ kSign);
+  const auto last = static_cast<int64_t>(~path.last ^ kSign);
+  return {span.first > first ? span.first : first, span.last < last ? span.last : last};
+}
+
+// allowed_times() of the CPU, without a window.
+__device__ CudaSpan span_of(const CudaNarrowPathsArgs& args, int64_t time) {
+  if (args.is_strict && time == (args.is_past ? kFirst : kLast)) return {0, -1};
+  const int64_t step = args.is_strict ? 1 : 0;
+  return args.is_past ? CudaSpan{kFirst, time - step} : CudaSpan{time + step, kLast};
+}
+
 __global__ void split_each_key(CudaSplitKeysArgs args) {
   const int64_t i = thread_number();
   if (i >= args.count) return;
   const int64_t tree = args.keys[i] >> args.id_bits;
   args.ids[i] = args.keys[i] & ((int64_t{1} << args.id_bits) - 1);
   if (args.trees != nullptr) args.trees[i] = tree;
-  if (args.allowed != nullptr) args.allowed[i] = args.spans[tree];
+  if (args.allowed == nullptr) return;
+  const CudaSpan span = args.spans[tree];
+  args.allowed[i] = args.paths == nullptr ? span : common(span, args.paths[i]);
+}
+
+__global__ void narrow_each_path(CudaNarrowPathsArgs args) {
+  const int64_t e = thread_number();
+  if (e >= args.relation.num_edges) return;
+  CudaSpan span;
+  if (args.times.of_edges == nullptr && args.times.of_sources == nullptr) {
+    span = args.times.allowed[row_of(args.relation.indptr, args.relation.first_row, e)];
+  } else {
+    const int64_t position = load_id(args.positions.data, args.positions.wide, e);
+    span = span_of(args, time_of(args.edges, args.times, position).value);
+  }
+  CudaPath& path = args.paths[args.relation.indices[e]];
+  atomicMax(&path.first, turn_sign(span.first));
+  atomicMax(&path.last, ~turn_sign(span.last));
 }
 
 }  // namespace
@@ -35,6 +75,11 @@ void cuda_sampling::mark_in_time(int device, const CudaMarkInTimeArgs& args, voi
 void cuda_sampling::split_keys(int device, const CudaSplitKeysArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("split_each_key", split_each_key, args.count, stream, args);
+}
+
+void cuda_sampling::narrow_paths(int device, const CudaNarrowPathsArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("narrow_each_path", narrow_each_path, args.relation.num_edges, stream, args);
 }
 
 }  // namespace ramet

@@ -27,6 +27,7 @@ void insert(int device, const CudaNodeList& list, int64_t count, void* stream);
 void clear(int device, const CudaNodeList& list, int64_t count, void* stream);
 void insert_again(int device, const CudaNodeList& list, int64_t most, void* stream);
 void split_keys(int device, const CudaSplitKeysArgs& args, void* stream);
+void narrow_paths(int device, const CudaNarrowPathsArgs& args, void* stream);
 void begin_importance(int device, double* p, double* largest, int64_t count, void* stream);
 void solve(int device, const CudaSolveArgs& args, void* stream);
 void update(int device, double* p, double* largest, int64_t count, void* stream);
@@ -57,6 +58,7 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .clear = cuda_sampling::clear,
     .insert_again = cuda_sampling::insert_again,
     .split_keys = cuda_sampling::split_keys,
+    .narrow_paths = cuda_sampling::narrow_paths,
     .begin_importance = cuda_sampling::begin_importance,
     .solve = cuda_sampling::solve,
     .update = cuda_sampling::update,

@@ -72,8 +72,10 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
   if (relations.size() < num_relations_) throw_unsound(relations.size());
   for (size_t t = 0; t < num_types_; ++t)
     nodes_[t].set_size(report_[num_nodes(t)]);
-  for (CudaRelationBuilder& relation : relations)
+  for (CudaRelationBuilder& relation : relations) {
+    if (is_monotonic()) relation.narrow_paths(nodes_[static_cast<size_t>(relation.edges().src)]);
     block.relations.push_back(relation.finish());
+  }
   block.num_src = sizes();
   return block;
 }
@@ -81,7 +83,7 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
 void CudaHop::start_relations(std::span<const ListRange> destinations, int hop) {
   report_.clear_bad(0, 2 * num_relations_);
   for (size_t t = 0; t < num_types_; ++t)
-    nodes_[t].start_hop(destinations[t], spans_);
+    nodes_[t].start_hop(destinations[t], spans_, is_monotonic());
   for (size_t r = 0; r < num_relations_; ++r) {
     CudaRelationBuilder& relation = relations_[r];
     const auto dst = static_cast<size_t>(relation.edges().dst);

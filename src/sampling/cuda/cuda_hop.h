@@ -50,6 +50,7 @@ class CudaHop {
  private:
   using Relations = std::span<CudaRelationBuilder>;
 
+  [[nodiscard]] bool is_monotonic() const { return options_.time && options_.time->monotonic; }
   void start_relations(std::span<const ListRange> destinations, int hop);
   [[nodiscard]] Relations sound_relations();
   [[nodiscard]] Relations filter(Relations relations);

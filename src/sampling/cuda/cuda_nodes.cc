@@ -35,7 +35,7 @@ void CudaNodes::start_batch(std::span<const int64_t> seeds) {
   if (!is_clean_) empty_table();
   is_clean_ = false;
   num_seeds_ = size_ = static_cast<int64_t>(seeds.size());
-  most_ = 0;
+  most_ = num_paths_ = 0;
   reserve(size_);
   most_ = size_;
   nodes_.reserve(work_, size_);
@@ -43,18 +43,28 @@ void CudaNodes::start_batch(std::span<const int64_t> seeds) {
   work_.kernels.insert(work_.device, list(), size_, work_.stream);
 }
 
-void CudaNodes::start_hop(ListRange range, const CudaSpan* spans) {
+CudaPath* CudaNodes::paths() {
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(CudaPath));
+  if (num_paths_ < most_) {
+    CudaPath* all = paths_.reserve(work_, most_, num_paths_);
+    work_.fill(all + num_paths_, 0, (most_ - num_paths_) * kBytes);
+    num_paths_ = most_;
+  }
+  return paths_.data();
+}
+
+void CudaNodes::start_hop(ListRange range, const CudaSpan* spans, bool has_paths) {
   has_spans_ = spans != nullptr;
   if (!has_keys()) return;
-  work_.kernels.split_keys(
-      work_.device,
-      {.keys = ids() + range.begin,
-       .count = range.size(),
-       .id_bits = id_bits(),
-       .ids = dst_ids_.reserve(work_, range.size()),
-       .spans = spans,
-       .allowed = has_spans_ ? allowed_.reserve(work_, range.size()) : nullptr},
-      work_.stream);
+  work_.kernels.split_keys(work_.device,
+                           {.keys = ids() + range.begin,
+                            .count = range.size(),
+                            .id_bits = id_bits(),
+                            .ids = dst_ids_.reserve(work_, range.size()),
+                            .spans = spans,
+                            .allowed = has_spans_ ? allowed_.reserve(work_, range.size()) : nullptr,
+                            .paths = has_paths ? paths() + range.begin : nullptr},
+                           work_.stream);
 }
 
 void CudaNodes::empty_table() const {

@@ -30,9 +30,11 @@ class CudaNodes {
   // Before `count` more sources are looked up in table().
   void reserve(int64_t count);
   // Of trees: takes the keys of the nodes at `range` apart, which are the destinations of a hop.
-  // `spans`: what each tree allows, or nullptr.
-  void start_hop(ListRange range, const CudaSpan* spans);
+  // `spans`: what each tree allows, or nullptr; of which their paths() leave a part.
+  void start_hop(ListRange range, const CudaSpan* spans, bool has_paths);
   [[nodiscard]] const int64_t* dst_ids() const { return dst_ids_.data(); }
+  // What the paths to each node leave; all, at first.
+  [[nodiscard]] CudaPath* paths();
   [[nodiscard]] const CudaSpan* allowed() const { return has_spans_ ? allowed_.data() : nullptr; }
 
   // local[i] = position of source i in the list, to which new ones are appended.
@@ -64,6 +66,8 @@ class CudaNodes {
   CudaScratchArray<uint32_t> rank_;
   CudaScratchArray<int64_t> dst_ids_;
   CudaScratchArray<CudaSpan> allowed_;
+  CudaScratchArray<CudaPath> paths_;
+  int64_t num_paths_ = 0;
   bool has_spans_ = false;
   int64_t num_seeds_ = 0, size_ = 0, most_ = 0;
   bool is_clean_ = false;

@@ -271,6 +271,25 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
   number(sources, scratch);
 }
 
+void CudaRelationBuilder::narrow_paths(CudaNodes& sources) {
+  if (num_edges_ == 0) return;
+  const Comparison comparison = options_.time->comparison;
+  find_first_rows(indptr(), num_edges_);
+  CudaTimes all = placed_times_;
+  all.allowed = nodes_->allowed();
+  work_.kernels.narrow_paths(
+      work_.device,
+      {.relation = {indptr(), num_dst(), static_cast<const int32_t*>(relation_.indices.data),
+                    num_edges_, first_row_.data()},
+       .positions = positions_,
+       .edges = csc_,
+       .times = all,
+       .is_past = comparison == Comparison::kAtMost || comparison == Comparison::kBefore,
+       .is_strict = comparison == Comparison::kBefore || comparison == Comparison::kAfter,
+       .paths = sources.paths()},
+      work_.stream);
+}
+
 void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratch) {
   int64_t* ids = scratch.sources.reserve(work_, num_edges_);
   sources.reserve(num_edges_);

@@ -79,6 +79,8 @@ class CudaRelationBuilder {
             const double* p,
             CudaNodes& sources,
             CudaRelationScratch& scratch);
+  // Time::monotonic, once all is known to be good: what the edges leave to those that lead on.
+  void narrow_paths(CudaNodes& sources);
   [[nodiscard]] Relation finish() { return std::move(relation_); }
 
   // kCorrupt, as the CPU has it: destination number `row`, or edge number `pick`, of this relation
