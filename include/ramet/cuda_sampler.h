@@ -58,7 +58,7 @@ class CudaGraph {
 };
 
 // Empty if kernels support these options. Else the reason: "LABOR with weights runs on the CPU".
-// So does Expand::kOnce.
+// So does Budget.
 [[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {

@@ -136,8 +136,10 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
 TEST_CASE("why the CPU samples is told") {
   const auto graph = make_typed_graph();
   LoaderOptions options = batches_on_device(Location::kAuto, Location::kAuto);
+  options.sample.method = Budget{.nodes_per_tree = 5};
   options.sample.expand = Expand::kOnce;
-  const char* const why = "sampling with expand = 'once' runs on the CPU";
+  options.sample.disjoint = true;
+  const char* const why = "sampling by a budget of nodes runs on the CPU";
   const PlacementDecision placed = NeighborLoader(graph, options).placement()[0];
   CHECK(placed.placement == Location::kStaged);
   CHECK(placed.why == why);

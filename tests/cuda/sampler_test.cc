@@ -108,10 +108,9 @@ TEST_CASE("dependent minibatches are the host's") {
 
 TEST_CASE("what processors alone sample is refused, and named") {
   const auto graph = uneven_graph(300, 4000, 13);
-  SampleOptions options{{{5}}, Uniform{}, 3};
-  options.expand = Expand::kOnce;
+  const SampleOptions options{{{5}}, Budget{}, 3, 1, Expand::kOnce};
   CHECK_THROWS_WITH_AS(DeviceSampler(graph, options),
-                       "sampling with expand = 'once' runs on the CPU, not on a device", Error);
+                       "sampling by a budget of nodes runs on the CPU, not on a device", Error);
 }
 
 TEST_CASE("typed minibatches are the host's") {
@@ -129,6 +128,18 @@ TEST_CASE("typed minibatches are the host's") {
   check_against_host(graph,
                      {std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{.replace = true}, 5},
                      {1, 2, 0}, 1);
+}
+
+TEST_CASE("minibatches that sample each node once are the host's") {
+  const std::vector<int64_t> seeds{8, 1, 8, 3};
+  for (const Method& method : {Method(Uniform{}), Method(Labor{}), Method(Labor{2})}) {
+    for (const bool disjoint : {false, true}) {
+      CAPTURE(disjoint);
+      const std::vector<std::vector<int64_t>> fanouts(5, {3, 4, 2});
+      check_against_host(typed_graph(21), {fanouts, method, 5, 1, Expand::kOnce, disjoint}, seeds,
+                         1, 1);
+    }
+  }
 }
 
 TEST_CASE("minibatches of seeds of several types, and without hops, are the host's") {

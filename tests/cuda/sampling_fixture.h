@@ -127,10 +127,12 @@ inline void require_same(const Relation& expected, const Relation& given) {
 inline void require_same(const Minibatch& expected, const Minibatch& given) {
   REQUIRE(given.seeds == expected.seeds);
   REQUIRE(given.num_seeds == expected.num_seeds);
+  REQUIRE(given.merged == expected.merged);
   REQUIRE(given.blocks.size() == expected.blocks.size());
   for (size_t b = 0; b < expected.blocks.size(); ++b) {
     CAPTURE(b);
     const Block &one = expected.blocks[b], &other = given.blocks[b];
+    REQUIRE(other.first_dst == one.first_dst);
     REQUIRE(other.num_dst == one.num_dst);
     REQUIRE(other.relations.size() == one.relations.size());
     for (size_t r = 0; r < one.relations.size(); ++r) {

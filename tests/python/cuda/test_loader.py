@@ -41,6 +41,8 @@ def contents(batch) -> list:
     found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
     if batch.batch is not None:
         found += tensors_of(batch.batch)
+    if batch.expand == "once":
+        return found + [getattr(batch.edges(), name) for name in ("edge_index", "e_id", "position", "edge_weight")]
     for block in batch.blocks:
         for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
             found += tensors_of(getattr(block, name))
@@ -66,6 +68,7 @@ SAMPLING = {
     "LABOR": {"sampler": "labor"},
     "LABOR-1, dependent": {"sampler": ramet.Labor(1, dependent=3)},
     "layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
+    "once": {"expand": "once"},
     "disjoint": {"disjoint": True},
     "time": {"time": ramet.Time("time", window=400)},
 }
@@ -206,8 +209,8 @@ def test_sample(graph, gpu, sampling):
 
 
 def test_bad_arguments(graph, gpu):
-    with pytest.raises(ValueError, match="expand = 'once' runs on the CPU, not on a device"):
-        ramet.sample(graph, [3], [5], expand="once", device=gpu)
+    with pytest.raises(ValueError, match="by a budget of nodes runs on the CPU, not on a device"):
+        ramet.sample(graph, [3], [5], sampler="budget", device=gpu)
     with pytest.raises(ValueError, match=r"placement\.tables\['feat'\] is 'gpu', expected one of"):
         loader_of(graph, gpu, placement={"feat": "gpu"})
     with pytest.raises(ValueError, match=r"placement\.tables names 'feta'; there is"):
