@@ -104,6 +104,7 @@ TEST_CASE("what times leave of rows is the host's") {
       check_in_time(graph, Uniform{}, time, {-1, 40});
       check_in_time(graph, Uniform{.replace = true}, time, {4, 3});
       check_in_time(graph, Uniform{}, time, {4, 3}, 4);
+      check_in_time(graph, Labor{.weights = Weights::kHorvitzThompson}, time, {4, 3});
       check_in_time(graph, Labor{.iterations = 1}, time, {4, 3});
       check_in_time(graph, kWeighted, time, {4, 3});
       check_in_time(graph, kRepeated, time, {4, 3});

@@ -46,14 +46,13 @@ CudaHop::CudaHop(const CudaWork& work,
 }
 
 void CudaHop::start_batch(std::span<const TimeSpan> seed_spans) {
-  std::vector<CudaSpan> spans;
+  host_spans_.clear();
   for (const TimeSpan& span : seed_spans)
-    spans.push_back({span.first, span.last});
-  const auto count = std::max<int64_t>(std::ssize(spans), 1);
-  CudaSpan* copy = spans_memory_.reserve(work_, count);
-  work_.copy(copy, spans.data(), std::ssize(spans) * int64_t{sizeof(CudaSpan)});
-  work_.wait();  // the host's copy dies here
-  spans_ = copy;
+    host_spans_.push_back({span.first, span.last});
+  const int64_t count = std::ssize(host_spans_);
+  spans_memory_.reserve(work_, std::max<int64_t>(count, 1));
+  work_.copy(spans_memory_.data(), host_spans_.data(), count * int64_t{sizeof(CudaSpan)});
+  spans_ = spans_memory_.data();
 }
 
 Block CudaHop::sample(std::span<const ListRange> destinations,

@@ -78,6 +78,7 @@ class CudaHop {
   std::vector<CudaNodes> nodes_;
   std::vector<CudaRelationBuilder> relations_;
   std::unique_ptr<CudaImportances> importances_;  // of LABOR-i
+  std::vector<CudaSpan> host_spans_;              // which is copied while a batch begins
   CudaScratchArray<CudaSpan> spans_memory_;
   const CudaSpan* spans_ = nullptr;  // the device's, by tree, where there are times
   CudaScratchArray<double> tables_memory_;

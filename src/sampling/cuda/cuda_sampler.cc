@@ -66,7 +66,8 @@ class CudaSampler::Engine {
   void start_batch(CudaNodes& nodes, size_t type) {
     if (tree_keys_.empty()) return nodes.start_batch(driver_.seeds(type));
     tree_keys_[type].require(driver_.num_seeds());
-    nodes.start_batch(tree_keys_[type].keys(driver_.first_seed(type), driver_.seeds(type)));
+    seed_keys_[type] = tree_keys_[type].keys(driver_.first_seed(type), driver_.seeds(type));
+    nodes.start_batch(seed_keys_[type]);
   }
 
   void take(const CudaNodes& nodes, const Array& ids, const Array& trees) const {
@@ -85,6 +86,8 @@ class CudaSampler::Engine {
   const CudaWork work_;
   HopDriver driver_;
   const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
+  std::vector<std::vector<int64_t>> seed_keys_ =
+      std::vector<std::vector<int64_t>>(tree_keys_.size());  // copied as a batch begins
   CudaHop hop_;
 };
 
