@@ -31,6 +31,11 @@ struct DrawKeys {
 constexpr DrawKeys absorb(const DrawKeys& keys, uint64_t value) {
   return {absorb(keys.now, value), absorb(keys.next, value), keys.mixture};
 }
+// Keys that absorb `value` as `keys` absorb first + value.
+constexpr DrawKeys beginning_at(const DrawKeys& keys, int64_t first) {
+  const uint64_t skipped = kGolden * static_cast<uint64_t>(first);
+  return {keys.now + skipped, keys.next + skipped, keys.mixture};
+}
 constexpr DrawKeys hop_keys(const DrawKeys& step_keys, uint64_t hop, uint64_t edge_type_hash) {
   return absorb(absorb(step_keys, hop), edge_type_hash);
 }

@@ -57,6 +57,46 @@ class RemainingEdges {
   const RelationTask<Id>& task_;
 };
 
+inline constexpr int64_t kPieceRows = 4096;
+
+// Asks for the sources of a row that will be read soon.
+template <typename Index>
+void request_sources(std::span<const Index> stored, const Row& row) {
+  constexpr int64_t kMostBytes = 2048, kLine = 64;  // the hardware sees the rest
+  const auto* first = reinterpret_cast<const char*>(stored.data() + row.begin);
+  const int64_t bytes = row.degree * static_cast<int64_t>(sizeof(Index));
+  for (int64_t at = 0; at < std::min(bytes, kMostBytes); at += kLine)
+    prefetch(first + at);
+}
+
+// Calls body(i, row) for destinations `begin` to `end`, whose sources are requested some rows
+// ahead, unless the reader has kReadsNoSources. What else it reads its request(stored, row) asks
+// for.
+template <typename Id, typename Index, typename Reader, typename Body>
+void for_each_row_ahead(const RelationTask<Id>& task,
+                        std::span<const Index> stored,
+                        const Reader& reader,
+                        int64_t begin,
+                        int64_t end,
+                        Body&& body) {
+  constexpr size_t kRowsAhead = 8, kReaderAhead = 4;
+  std::vector<Row> rows;
+  for (int64_t first = begin; first < end; first += kPieceRows) {
+    rows.clear();
+    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), first,
+                 std::min(first + kPieceRows, end),
+                 [&](int64_t, const Row& row) { rows.push_back(row); });
+    read_ahead_rows(task.edges, rows, task.fanout);
+    for (size_t at = 0; at < rows.size(); ++at) {
+      if constexpr (!requires { Reader::kReadsNoSources; })
+        if (at + kRowsAhead < rows.size()) request_sources(stored, rows[at + kRowsAhead]);
+      if constexpr (requires { reader.request(stored, rows[at]); })
+        if (at + kReaderAhead < rows.size()) reader.request(stored, rows[at + kReaderAhead]);
+      body(static_cast<size_t>(first) + at, rows[at]);
+    }
+  }
+}
+
 // What some rows gave.
 template <typename Id, typename Position>
 class EdgePicks {
@@ -67,7 +107,7 @@ class EdgePicks {
   [[nodiscard]] const Id* source() const { return source_.data(); }
   [[nodiscard]] const float* weight() const { return weight_.data(); }  // where weigh() was called
 
-  void clear() { size_ = 0; }
+  void clear() { size_ = read_ = 0; }
   // Appends `count` edges, of which the i-th stands at position_of(i) of the edge type, whose
   // sources are `stored`. kCorrupt: a source that is no node.
   template <typename Index, typename PositionOf>
@@ -76,7 +116,9 @@ class EdgePicks {
             int64_t count,
             PositionOf&& position_of) {
     const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-    reserve_more(count);
+    const auto kept = static_cast<size_t>(size_), size = static_cast<size_t>(size_ + count);
+    position_.reserve(size, kept);
+    source_.reserve(size, kept);
     Position* position = position_.data() + size_;
     Id* source = source_.data() + size_;
     for (int64_t i = 0; i < count; ++i) {
@@ -87,7 +129,32 @@ class EdgePicks {
       position[i] = static_cast<Position>(p);
       source[i] = static_cast<Id>(id);
     }
+    read_ = size_ += count;
+  }
+  // The same for a rule that has not read the sources: they are requested, for read_sources().
+  template <typename Index, typename PositionOf>
+  void take_unread(std::span<const Index> stored, int64_t count, PositionOf&& position_of) {
+    position_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
+    Position* position = position_.data() + size_;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t p = position_of(i);
+      prefetch(&stored[static_cast<size_t>(p)]);
+      position[i] = static_cast<Position>(p);
+    }
     size_ += count;
+  }
+  // Reads the sources of the first `end` edges, where it has not. kCorrupt: one that is no node.
+  template <typename Index>
+  void read_sources(const RelationTask<Id>& task, std::span<const Index> stored, int64_t end) {
+    const auto bound = static_cast<uint64_t>(task.num_src_nodes);
+    source_.reserve(static_cast<size_t>(size_), static_cast<size_t>(read_));
+    for (; read_ < end; ++read_) {
+      const Position p = position_.data()[read_];
+      const Index id = stored[static_cast<size_t>(p)];
+      if (static_cast<uint64_t>(id) >= bound)
+        throw_bad_source(task.edges, p, id, task.num_src_nodes);
+      source_.data()[read_] = static_cast<Id>(id);
+    }
   }
   // weight_of(i) is the weight of the i-th of the last `count` edges.
   template <typename WeightOf>
@@ -99,16 +166,10 @@ class EdgePicks {
   }
 
  private:
-  void reserve_more(int64_t count) {
-    const auto kept = static_cast<size_t>(size_), size = static_cast<size_t>(size_ + count);
-    position_.reserve(size, kept);
-    source_.reserve(size, kept);
-  }
-
   GrowArray<Position> position_;
   GrowArray<Id> source_;
   GrowArray<float> weight_;
-  int64_t size_ = 0;
+  int64_t size_ = 0, read_ = 0;
 };
 
 // What grows with the batch, kept from one to the next, so that it is not fresh memory each time.
@@ -130,7 +191,8 @@ class EdgeScan {
 
   // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
   // of destination i, whose row it is, and weighs them where stores_weights. A rule that reads more
-  // than sources may have request(stored, row), which asks for it. At most `threads` work.
+  // than sources may have request(stored, row), which asks for it; one that reads no sources has
+  // kReadsNoSources. At most `threads` work.
   template <typename MakeRule>
   Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
     const int64_t num_pieces =
@@ -150,10 +212,7 @@ class EdgeScan {
   using Picks = EdgePicks<Id, Position>;
   using Pieces = std::vector<Picks>;
 
-  static constexpr int64_t kPieceRows = 4096;
-  static constexpr int64_t kRowsAhead = 8;          // rows whose first sources are requested
-  static constexpr int64_t kRuleAhead = 4;          // rows for which the rule is asked to request
-  static constexpr int64_t kRequestedBytes = 2048;  // of each; the hardware sees the rest
+  static constexpr int64_t kEdgesAhead = 64;  // picks whose sources are requested
 
   template <typename Body>
   void for_each_piece(int64_t num_pieces, int threads, Body&& body) {
@@ -169,29 +228,15 @@ class EdgeScan {
     const int64_t end = std::min(begin + kPieceRows, task_.num_dst());
     Picks& picks = pieces_[static_cast<size_t>(piece)];
     picks.clear();
-    std::vector<Row> rows;
-    for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
-                 [&](int64_t, const Row& row) { rows.push_back(row); });
-    read_ahead_rows(task_.edges, rows, task_.fanout);
     with_ids(task_.edges.indices, [&](auto stored) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto at = static_cast<size_t>(i - begin);
-        if (at + kRowsAhead < rows.size()) request_row(stored, rows[at + kRowsAhead]);
-        if constexpr (requires { rule.request(stored, rows[at]); })
-          if (at + kRuleAhead < rows.size()) rule.request(stored, rows[at + kRuleAhead]);
+      for_each_row_ahead(task_, stored, rule, begin, end, [&](size_t i, const Row& row) {
         const int64_t before = picks.size();
-        rule(stored, rows[at], static_cast<size_t>(i), picks);
+        rule(stored, row, i, picks);
         indptr_[i + 1] = picks.size() - before;
-      }
+        picks.read_sources(task_, stored, picks.size() - kEdgesAhead);
+      });
+      picks.read_sources(task_, stored, picks.size());
     });
-  }
-
-  template <typename Index>
-  void request_row(std::span<const Index> stored, const Row& row) const {
-    const auto* first = reinterpret_cast<const char*>(stored.data() + row.begin);
-    const int64_t bytes = row.degree * static_cast<int64_t>(sizeof(Index));
-    for (int64_t at = 0; at < std::min(bytes, kRequestedBytes); at += 64)
-      prefetch(first + at);
   }
 
   void move_out(int64_t piece, float* weight) {

@@ -200,13 +200,16 @@ class EdgesInTime {
 template <typename Id, typename Rule>
 class RuleInTime {
  public:
-  RuleInTime(const RelationTask<Id>& task, Rule rule) : edges_(task), rule_(std::move(rule)) {}
+  RuleInTime(const RelationTask<Id>& task, Rule rule)
+      : task_(task), edges_(task), rule_(std::move(rule)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     const int64_t before = picks.size();
     rule_(stored, row, i, picks);
-    if (edges_.are_sorted()) edges_.check(i, picks.size() - before, picks);
+    if (!edges_.are_sorted()) return;
+    picks.read_sources(task_, stored, picks.size());
+    edges_.check(i, picks.size() - before, picks);
   }
 
   template <typename Index>
@@ -215,6 +218,7 @@ class RuleInTime {
   }
 
  private:
+  const RelationTask<Id>& task_;
   EdgesInTime<Id> edges_;
   Rule rule_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/block_sum.h"
 #include "base/prefetch.h"
@@ -12,21 +13,25 @@
 namespace ramet {
 namespace {
 
+constexpr size_t kCandidatesAhead = 64;  // edges whose candidates are requested
+
 bool takes_all(int64_t fanout, size_t degree) {
   return fanout == kAllNeighbors || static_cast<uint64_t>(fanout) >= degree;
 }
 
-// The sources of the edges of row i, each of them a node, or their keys where trees are disjoint.
+// Appends the sources of the edges of row i, each of them a node, or their keys where trees are
+// disjoint.
 template <typename Id, typename Index, typename Edges>
-void load_sources(const RelationTask<Id>& task,
-                  std::span<const Index> stored,
-                  const Row& row,
-                  const Edges& edges,
-                  size_t i,
-                  std::vector<Id>& sources) {
+void append_sources(const RelationTask<Id>& task,
+                    std::span<const Index> stored,
+                    const Row& row,
+                    const Edges& edges,
+                    size_t i,
+                    std::vector<Id>& sources) {
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-  sources.resize(static_cast<size_t>(edges.size()));
-  Id* source = sources.data();
+  const size_t before = sources.size();
+  sources.resize(before + static_cast<size_t>(edges.size()));
+  Id* source = sources.data() + before;
   edges.for_each([&](int64_t x) {
     const int64_t position = row.begin + x;
     const Index id = stored[static_cast<size_t>(position)];
@@ -35,106 +40,111 @@ void load_sources(const RelationTask<Id>& task,
     *source++ = static_cast<Id>(id);
   });
   if (task.tree_nodes == nullptr) return;
-  for (Id& of_edge : sources)
+  for (Id& of_edge : std::span(sources).subspan(before))
     of_edge = static_cast<Id>(task.source_keys->key(task.tree_nodes->trees[i], of_edge));
 }
 
-// The sum of term(p, share) over the edges of a row, as sum_in_blocks() adds.
-template <typename Term>
-double sum_of_edges(std::span<const double> p, std::span<const double> shares, const Term& term) {
-  const double* share = shares.data();
-  return sum_in_blocks(p, [&](double importance) { return term(importance, *share++); });
+// How many sources or edges are drawn with certainty.
+int64_t count_certain(std::span<const double> p, double c) {
+  int64_t count = 0;
+  for (const double value : p)
+    count += c * value >= 1 ? 1 : 0;
+  return count;
 }
 
 }  // namespace
 
 // Sources with c p >= 1 count 1 each, whatever c is; leaving them out, the equation is linear. With
 // the c that this gives more of them may reach 1, never fewer, so that a few rounds settle it.
-double solve_c(std::span<const double> p, int64_t fanout) {
+double solve_c(std::span<const double> p, std::span<const double> inverse, int64_t fanout) {
   if (takes_all(fanout, p.size())) return 1;
   const auto degree = static_cast<double>(p.size());
   const double target = degree * degree / static_cast<double>(fanout);
   double c = 0;
-  int64_t certain = -1;
-  for (;;) {
-    int64_t count = 0;
-    const double sum = sum_in_blocks(p, [&](double importance) {
-      const bool is_certain = c * importance >= 1;
-      if (!is_certain) return 1 / importance;
-      ++count;
-      return 0.0;
-    });
-    if (count <= certain || count == static_cast<int64_t>(p.size())) return c;
+  int64_t count = 0;
+  for (int64_t certain = -1; count > certain && count < std::ssize(p);) {
+    const double sum =
+        sum_in_blocks(p.size(), [&](size_t e) { return c * p[e] >= 1 ? 0 : inverse[e]; });
     certain = count;
     c = sum / (target - static_cast<double>(count));
+    count = count_certain(p, c);
   }
+  return c;
+}
+
+double solve_c_of_ones(size_t degree, int64_t fanout) {
+  if (takes_all(fanout, degree)) return 1;
+  const auto d = static_cast<double>(degree);
+  return d / (d * d / static_cast<double>(fanout));
 }
 
 // The same rounds. The largest edges are certain; the others share what the fanout leaves.
 double solve_c_of_shares(std::span<const double> shares, int64_t fanout) {
   if (takes_all(fanout, shares.size())) return std::numeric_limits<double>::infinity();
   double c = 0;
-  int64_t certain = -1;
-  for (;;) {
-    int64_t count = 0;
-    const double sum = sum_in_blocks(shares, [&](double share) {
-      const bool is_certain = c * share >= 1;
-      count += is_certain ? 1 : 0;
-      return is_certain ? 0 : share;
-    });
-    if (count <= certain || count >= fanout) return c;
+  int64_t count = 0;
+  for (int64_t certain = -1; count > certain && count < fanout;) {
+    const double sum =
+        sum_in_blocks(shares.size(), [&](size_t e) { return c * shares[e] >= 1 ? 0 : shares[e]; });
     certain = count;
     c = static_cast<double>(fanout - count) / sum;
+    count = count_certain(shares, c);
   }
+  return c;
 }
 
 double variance_of_shares(std::span<const double> shares, double c) {
-  return sum_in_blocks(
-      shares, [c](double share) { return share * (share / std::min(1.0, c * share) - share); });
+  return sum_in_blocks(shares.size(), [&](size_t e) {
+    return shares[e] * (shares[e] / std::min(1.0, c * shares[e]) - shares[e]);
+  });
 }
 
 // Certain edges add nothing to the variance, and the others share^2 / (c p) - share^2. c grows from
 // round to round, but where certain edges have nearly all of the weight, rounding may say else.
-double solve_c(std::span<const double> p, std::span<const double> shares, double variance) {
+double solve_c_of_variance(std::span<const double> p,
+                           std::span<const double> shares,
+                           double variance) {
   if (variance == 0) return 1;
   double c = 0;
-  int64_t certain = -1;
-  for (;;) {
-    int64_t count = 0;
-    const double sum = sum_of_edges(p, shares, [&](double importance, double share) {
-      const bool is_certain = c * importance >= 1;
-      count += is_certain ? 1 : 0;
-      return is_certain ? 0 : share * (share / importance);
-    });
-    const double rest = sum_of_edges(p, shares, [&](double importance, double share) {
-      return c * importance >= 1 ? 0 : share * share;
-    });
+  int64_t count = 0;
+  for (int64_t certain = -1; count > certain;) {
+    const double sum = sum_in_blocks(
+        p.size(), [&](size_t e) { return c * p[e] >= 1 ? 0 : shares[e] * (shares[e] / p[e]); });
+    const double rest = sum_in_blocks(
+        p.size(), [&](size_t e) { return c * p[e] >= 1 ? 0 : shares[e] * shares[e]; });
     const double next = sum / (variance + rest);
-    if (count <= certain || !(next > c)) return c;
+    if (!(next > c)) break;
     certain = count;
     c = next;
+    count = count_certain(p, c);
   }
+  return c;
 }
 
 std::span<const double> RelationImportance::shares(size_t i) const {
   return std::span(shares_).subspan(first_edge_[i], first_edge_[i + 1] - first_edge_[i]);
 }
 
-double RelationImportance::solve(size_t i, std::span<const double> p) const {
-  if (proportional_.empty()) return solve_c(p, fanout_);
-  return solve_c(p, shares(i), proportional_[i].variance);
+double RelationImportance::solve(size_t i, RowImportance& row) const {
+  load(i, row);
+  if (proportional_.empty()) return solve_c(row.p, row.inverse, fanout_);
+  return solve_c_of_variance(row.p, shares(i), proportional_[i].variance);
 }
 
 // Entries of the next rows are requested while those of this one are read: they are all over
 // memory.
-void RelationImportance::load(size_t i, std::vector<double>& p) const {
-  constexpr size_t kAhead = 64;
-  const size_t first = first_edge_[i], end = first_edge_[i + 1];
-  const Candidate* candidates = candidates_->data();
-  p.resize(end - first);
-  for (size_t e = first; e < end; ++e) {
-    if (e + kAhead < candidate_.size()) prefetch(&candidates[candidate_[e + kAhead]]);
-    p[e - first] = candidates[candidate_[e]].p;
+void RelationImportance::load(size_t i, RowImportance& row) const {
+  const size_t first = first_edge_[i], count = first_edge_[i + 1] - first;
+  const Importance* importances = importances_->data();
+  const int32_t* candidate = candidate_.data() + first;
+  const size_t requested = first_edge_.back() - first;
+  row.p.resize(count);
+  row.inverse.resize(count);
+  for (size_t e = 0; e < count; ++e) {
+    if (e + kCandidatesAhead < requested) prefetch(&importances[candidate[e + kCandidatesAhead]]);
+    const Importance& importance = importances[candidate[e]];
+    row.p[e] = importance.p;
+    row.inverse[e] = importance.inverse;
   }
 }
 
@@ -164,8 +174,7 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   relation.src_ = task.edges.src;
   relation.fanout_ = task.fanout;
   OfType& type = types_[static_cast<size_t>(relation.src_)];
-  relation.candidates_ = &type.candidates;
-  relation.candidate_.clear();
+  relation.importances_ = &type.importances;
   relation.first_edge_.clear();
   relation.shares_.clear();
   relation.proportional_.clear();
@@ -183,28 +192,36 @@ template <typename RowEdges>
 void HopImportance<Id>::add_rows(const RelationTask<Id>& task,
                                  RowEdges edges,
                                  RelationImportance& relation) {
+  constexpr size_t kTogether = 4096;  // sources that are relabeled
   NodeIndex<Id>& index = types_[static_cast<size_t>(relation.src_)].index;
   std::vector<Id> sources;
-  const auto add_row = [&](auto stored, const Row& row, size_t i) {
-    load_sources(task, stored, row, edges.of(stored, row, i), i, sources);
-    const size_t first = relation.candidate_.size();
-    relation.candidate_.resize(first + sources.size());
-    relation.first_edge_.push_back(relation.candidate_.size());
+  size_t waiting = 0;
+  const auto add_sources = [&] {
+    const size_t end = relation.first_edge_.back(), first = end - sources.size();
+    relation.candidate_.reserve(end, first);
     index.reserve_more(sources.size());
-    index.request(sources);
-    relabel<Id>(index, sources, relation.candidate_.data() + first);
-    if constexpr (requires { edges.shares(); }) {
-      if (method_.table.empty()) return;
-      const std::span<const double> shares = edges.shares();
-      const double c = solve_c_of_shares(shares, task.fanout);
-      relation.shares_.insert(relation.shares_.end(), shares.begin(), shares.end());
-      relation.proportional_.push_back({c, variance_of_shares(shares, c)});
-    }
+    request_and_relabel<Id>(index, sources, relation.candidate_.data() + first);
+    sources.clear();
+    waiting = 0;
   };
   with_ids(task.edges.indices, [&](auto stored) {
-    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), 0, task.num_dst(),
-                 [&](int64_t i, const Row& row) { add_row(stored, row, static_cast<size_t>(i)); });
+    for_each_row_ahead(task, stored, edges, 0, task.num_dst(), [&](size_t i, const Row& row) {
+      append_sources(task, stored, row, edges.of(stored, row, i), i, sources);
+      relation.first_edge_.push_back(relation.first_edge_.back() + sources.size() - waiting);
+      waiting = sources.size();
+      if constexpr (requires { edges.shares(); }) {
+        if (!method_.table.empty()) relation.add_shares(edges.shares());
+      }
+      if (waiting >= kTogether) add_sources();
+    });
   });
+  add_sources();
+}
+
+void RelationImportance::add_shares(std::span<const double> shares) {
+  const double c = solve_c_of_shares(shares, fanout_);
+  shares_.insert(shares_.end(), shares.begin(), shares.end());
+  proportional_.push_back({c, variance_of_shares(shares, c)});
 }
 
 template <typename Id>
@@ -219,8 +236,10 @@ void HopImportance<Id>::iterate(const std::atomic<bool>* stop) {
 template <typename Id>
 void HopImportance<Id>::begin() {
   is_first_ = true;
-  for (OfType& type : types_)
-    type.candidates.assign(type.index.ids().size(), {});
+  for (OfType& type : types_) {
+    type.importances.assign(type.index.ids().size(), {});
+    type.largest_c.assign(type.index.ids().size(), 0);
+  }
 }
 
 template <typename Id>
@@ -232,8 +251,10 @@ void HopImportance<Id>::max_reduce() {
 template <typename Id>
 void HopImportance<Id>::update() {
   for (OfType& type : types_) {
-    for (Candidate& candidate : type.candidates)
-      candidate = {.p = candidate.p * candidate.largest_c};
+    for (size_t i = 0; i < type.importances.size(); ++i) {
+      const double p = type.importances[i].p * std::exchange(type.largest_c[i], 0);
+      type.importances[i] = {p, 1 / p};
+    }
   }
   is_first_ = false;
 }
@@ -242,20 +263,26 @@ void HopImportance<Id>::update() {
 // LABOR-0 picks it.
 template <typename Id>
 void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
-  std::vector<Candidate>& candidates = types_[static_cast<size_t>(relation.src_)].candidates;
+  if (relation.first_edge_.empty()) return;
+  double* const largest_c = types_[static_cast<size_t>(relation.src_)].largest_c.data();
+  const int32_t* const candidate = relation.candidate_.data();
+  const size_t num_edges = relation.first_edge_.back();
   const auto raise = [&](size_t i, const auto& value_of) {
     for (size_t e = relation.first_edge_[i]; e < relation.first_edge_[i + 1]; ++e) {
-      double& largest = candidates[static_cast<size_t>(relation.candidate_[e])].largest_c;
+      if (e + kCandidatesAhead < num_edges) prefetch(&largest_c[candidate[e + kCandidatesAhead]]);
+      double& largest = largest_c[candidate[e]];
       largest = std::max(largest, value_of(e));
     }
   };
   for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
-    if (is_first_ && !relation.proportional_.empty()) {
+    const size_t degree = relation.first_edge_[i + 1] - relation.first_edge_[i];
+    if (!is_first_) {
+      raise(i, [c = relation.solve(i, row_)](size_t) { return c; });
+    } else if (relation.proportional_.empty()) {
+      raise(i, [c = solve_c_of_ones(degree, relation.fanout_)](size_t) { return c; });
+    } else {
       const double c = relation.proportional_[i].c;
       raise(i, [&](size_t e) { return std::min(1.0, c * relation.shares_[e]); });
-    } else {
-      relation.load(i, p_);
-      raise(i, [c = relation.solve(i, p_)](size_t) { return c; });
     }
   }
 }

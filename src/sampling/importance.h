@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/grow_array.h"
 #include "ramet/sample_options.h"
 #include "relation_builder.h"
 #include "rows.h"
@@ -22,8 +23,12 @@
 namespace ramet {
 
 // The c that solves sum of 1 / min(1, c p) = d^2 / fanout over the d sources of a row, whose
-// importances are `p`; 1 where the fanout takes all of them.
-[[nodiscard]] double solve_c(std::span<const double> p, int64_t fanout);
+// importances are `p` and 1 / p `inverse`; 1 where the fanout takes all of them.
+[[nodiscard]] double solve_c(std::span<const double> p,
+                             std::span<const double> inverse,
+                             int64_t fanout);
+// Where every p is 1.
+[[nodiscard]] double solve_c_of_ones(size_t degree, int64_t fanout);
 
 // With weights, of whose sum each edge of a row has a share: the c that solves sum of
 // min(1, c share) = fanout; infinity where the fanout takes all of them.
@@ -31,23 +36,25 @@ namespace ramet {
 // What the sum of share^2 (1 / q - 1) then is for q = min(1, c share); and the c with which q =
 // min(1, c p) has that `variance`, 1 where it is 0.
 [[nodiscard]] double variance_of_shares(std::span<const double> shares, double c);
-[[nodiscard]] double solve_c(std::span<const double> p,
-                             std::span<const double> shares,
-                             double variance);
+[[nodiscard]] double solve_c_of_variance(std::span<const double> p,
+                                         std::span<const double> shares,
+                                         double variance);
 
-// A source of the hop, reached from any edge type.
-struct Candidate {
-  double p = 1;
-  double largest_c = 0;  // in the current iteration
+// Of a candidate: a source of the hop, reached from any edge type.
+struct Importance {
+  double p = 1, inverse = 1;
+};
+
+// Of the sources of a row, in the order of its edges.
+struct RowImportance {
+  std::vector<double> p, inverse;
 };
 
 // One edge type's part of a hop. Rows have the edges that may be drawn.
 class RelationImportance {
  public:
-  // Writes the importances of the sources of row i, in the order of its edges, to `p`.
-  void load(size_t i, std::vector<double>& p) const;
-  // The c of row i, whose importances are `p`.
-  [[nodiscard]] double solve(size_t i, std::span<const double> p) const;
+  // The c of row i, whose importances it writes.
+  [[nodiscard]] double solve(size_t i, RowImportance& row) const;
 
  private:
   template <typename Id>
@@ -59,18 +66,21 @@ class RelationImportance {
   };
 
   [[nodiscard]] std::span<const double> shares(size_t i) const;
+  // Of the next row.
+  void add_shares(std::span<const double> shares);
+  void load(size_t i, RowImportance& row) const;
 
   int64_t fanout_ = 0;
   int src_ = 0;
   std::vector<size_t> first_edge_;  // by destination, one more; empty where the fanout is 0
-  std::vector<int32_t> candidate_;  // by edge
-  const std::vector<Candidate>* candidates_ = nullptr;
+  GrowArray<int32_t> candidate_;    // by edge
+  const std::vector<Importance>* importances_ = nullptr;  // by candidate
   std::vector<double> shares_;  // by edge; empty without weights, as what follows
   std::vector<Proportional> proportional_;
 };
 
 // All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 12 with weights,
-// and 16 for each distinct source; kept from hop to hop.
+// and 24 for each distinct source; kept from hop to hop.
 template <typename Id>
 class HopImportance {
  public:
@@ -93,7 +103,8 @@ class HopImportance {
   void max_reduce();
   void update();
   [[nodiscard]] std::span<const Id> ids(size_t type) const { return types_[type].index.ids(); }
-  [[nodiscard]] std::span<Candidate> candidates(size_t type) { return types_[type].candidates; }
+  // By candidate, in the current iteration.
+  [[nodiscard]] std::span<double> largest_c(size_t type) { return types_[type].largest_c; }
 
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
     return relations_[edge_type];
@@ -102,7 +113,8 @@ class HopImportance {
  private:
   struct OfType {
     NodeIndex<Id> index;
-    std::vector<Candidate> candidates;
+    std::vector<Importance> importances;
+    std::vector<double> largest_c;
   };
 
   template <typename RowEdges>
@@ -114,7 +126,7 @@ class HopImportance {
   std::vector<RelationImportance> relations_;
   size_t num_relations_ = 0;
   std::vector<OfType> types_;  // by source type
-  std::vector<double> p_;      // of one row
+  RowImportance row_;
 };
 
 }  // namespace ramet

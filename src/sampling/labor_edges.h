@@ -58,23 +58,42 @@ class LaborEdges {
  private:
   template <typename Weight>
   Edges with_weight(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
-    numbers_.clear();
-    shares_.clear();
-    allowed.for_each([&](int64_t x) {
-      numbers_.push_back(x);
-      shares_.push_back(checked_weight(weights, row.begin + x, table_, task_.edges));
-    });
-    const double sum = sum_in_blocks(shares_, [](double weight) { return weight; });
+    load(weights, row, allowed);
+    const double sum = sum_in_blocks(shares_.size(), [&](size_t j) { return shares_[j]; });
+    int64_t left_out = 0;
+    for (double& share : shares_) {
+      share = sum == 0 ? 0 : share / sum;
+      left_out += share >= kSmallestWeight ? 0 : 1;
+    }
+    if (left_out == 0) return allowed;
+    numbers_.resize(shares_.size());
+    allowed.copy(0, allowed.size(), numbers_.data());
     size_t kept = 0;
     for (size_t j = 0; j < shares_.size(); ++j) {
-      const double share = sum == 0 ? 0 : shares_[j] / sum;
       numbers_[kept] = numbers_[j];
-      shares_[kept] = share;
-      kept += share >= kSmallestWeight ? 1 : 0;
+      shares_[kept] = shares_[j];
+      kept += shares_[j] >= kSmallestWeight ? 1 : 0;
     }
     numbers_.resize(kept);
     shares_.resize(kept);
     return Edges(numbers_);
+  }
+
+  // Writes the weights to shares_. kInvalidArgument for what is no weight.
+  template <typename Weight>
+  void load(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
+    shares_.resize(static_cast<size_t>(allowed.size()));
+    int64_t wrong = 0;
+    double* weight = shares_.data();
+    allowed.for_each([&](int64_t x) {
+      const auto value = static_cast<double>(weights[static_cast<size_t>(row.begin + x)]);
+      wrong += is_weight(value) ? 0 : 1;
+      *weight++ = value;
+    });
+    if (wrong == 0) return;
+    allowed.for_each([&](int64_t x) {
+      static_cast<void>(checked_weight(weights, row.begin + x, table_, task_.edges));
+    });
   }
 
   const RelationTask<Id>& task_;

@@ -1,6 +1,7 @@
 #include "labor_sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kSpan = int64_t{1} << 14;  // sources that a kernel looks at before they are taken
+constexpr int64_t kTogether = 1024;          // sources with probabilities of their own
 
 // Of one thread. `edges`: RemainingEdges, or LaborEdges.
 template <typename Id, typename RowEdges>
@@ -34,8 +36,9 @@ class LaborRule {
     } else if (draws_.method.table.empty()) {
       accept(stored, row, edges, picks);
     } else {
-      p_.assign(shares().begin(), shares().end());
-      accept_each(stored, row, edges, solve_c_of_shares(p_, task_.fanout), picks);
+      importance_.p.assign(shares().begin(), shares().end());
+      const double c = solve_c_of_shares(shares(), task_.fanout);
+      accept_each(stored, row, edges, importance_.p, c, picks);
     }
   }
 
@@ -96,40 +99,48 @@ class LaborRule {
   template <typename Index, typename Edges, typename Picks>
   void accept_by_importance(
       std::span<const Index> stored, const Row& row, const Edges& edges, size_t i, Picks& picks) {
-    draws_.importance->load(i, p_);
-    if (p_.size() != static_cast<size_t>(edges.size())) {
+    const double c = draws_.importance->solve(i, importance_);
+    if (importance_.p.size() != static_cast<size_t>(edges.size())) {
       throw_bad_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
                       "begins a row whose length changed while it was sampled");
     }
-    accept_each(stored, row, edges, draws_.importance->solve(i, p_), picks);
+    accept_each(stored, row, edges, importance_.p, c, picks);
   }
 
-  // Each edge with the probability min(1, c p_).
+  // Each edge with the probability min(1, c p).
   template <typename Index, typename Edges, typename Picks>
-  void accept_each(
-      std::span<const Index> stored, const Row& row, const Edges& edges, double c, Picks& picks) {
-    const auto most = static_cast<size_t>(edges.size());
-    picked_.reserve(most, 0);
-    q_.reserve(most, 0);
+  void accept_each(std::span<const Index> stored,
+                   const Row& row,
+                   const Edges& edges,
+                   std::vector<double>& p,
+                   double c,
+                   Picks& picks) {
+    const int64_t degree = edges.size();
+    p.resize(static_cast<size_t>(degree + kLaborPadding), -1);
+    picked_.reserve(static_cast<size_t>(degree), 0);
+    q_.reserve(static_cast<size_t>(degree), 0);
     terms_.reserve(shares().size(), 0);
-    const double* p = p_.data();
-    const double* share = shares().empty() ? nullptr : shares().data();
     int64_t count = 0;
-    edges.for_each([&](int64_t x) {
-      const double q = std::min(1.0, c * *p++);
-      const double* const of_edge = share == nullptr ? nullptr : share++;
-      const int64_t position = row.begin + x;
-      const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
-      const bool accepted =
-          q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
-      if (!accepted) return;
-      picked_.data()[count] = position;
-      q_.data()[count] = q;
-      if (of_edge != nullptr) terms_.data()[count] = *of_edge / q;
-      ++count;
-    });
+    for (int64_t first = 0; first < degree; first += kTogether) {
+      const int64_t size = std::min(kTogether, degree - first);
+      edges.copy(first, size, position_.data());
+      for (size_t e = 0; e < static_cast<size_t>(size); ++e) {
+        position_[e] += row.begin;
+        source_[e] = stored[static_cast<size_t>(position_[e])];
+      }
+      const int64_t found = kernel_.probable(draws_.source_keys, source_.data(), p.data() + first,
+                                             size, c, word_.data(), accepted_.data());
+      for (size_t f = 0; f < static_cast<size_t>(found); ++f) {
+        const size_t e = accepted_[f], edge = static_cast<size_t>(first) + e;
+        const double q = std::min(1.0, c * p[edge]);
+        picked_.data()[count] = position_[e];
+        q_.data()[count] = q;
+        if (!shares().empty()) terms_.data()[count] = shares()[edge] / q;
+        count += q == 1 || word_[e] <= static_cast<uint64_t>(q * 0x1p64) ? 1 : 0;
+      }
+    }
     picks.take(task_, stored, count, [&](int64_t j) { return picked_.data()[j]; });
-    weigh_by_probability(static_cast<double>(edges.size()), count, picks);
+    weigh_by_probability(static_cast<double>(degree), count, picks);
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.
@@ -149,13 +160,13 @@ class LaborRule {
     };
     if (shares().empty()) {
       const auto q = of_picks(q_);
-      const double sum = sum_in_blocks(q, [](double of_pick) { return 1 / of_pick; });
+      const double sum = sum_in_blocks(q.size(), [&](size_t j) { return 1 / q[j]; });
       return picks.weigh(count, [&](size_t j) {
         return static_cast<float>(normalized ? 1 / q[j] / sum : 1 / (degree * q[j]));
       });
     }
     const auto terms = of_picks(terms_);
-    const double sum = sum_in_blocks(terms, [](double term) { return term; });
+    const double sum = sum_in_blocks(terms.size(), [&](size_t j) { return terms[j]; });
     picks.weigh(count, [&](size_t j) {
       return static_cast<float>(normalized ? terms[j] / sum : terms[j]);
     });
@@ -172,10 +183,12 @@ class LaborRule {
   const LaborDraws& draws_;
   RowEdges edges_;
   LaborKernel kernel_ = best_kernels().labor;
-  std::vector<double> p_;  // of one row's edges
+  RowImportance importance_;
   // Of one row's picks: positions, probabilities, and with weights what they add to an estimate.
   GrowArray<int64_t> picked_;
   GrowArray<double> q_, terms_;
+  alignas(64) std::array<uint64_t, kTogether + kLaborPadding> word_ = {};
+  std::array<int64_t, kTogether + kLaborPadding> position_ = {}, source_ = {};
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
   std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
 };

@@ -3,97 +3,59 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "base/dependent_lanes.h"
-#include "base/lanes_scalar.h"
 #include "edges_in_time.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
 #include "smallest_edges.h"
 #include "weighted_rule.h"
+#include "weights.h"
 
 namespace ramet {
 namespace {
 
-// Where a mixed word is at most `bound`, one of the two that it is made of is at most this: since
-// words are upper tails, cos n0 + sin n1 reaches z > 0 only where n0 or n1 reaches z / (cos + sin).
-uint64_t reach_of(const Mixture& mixture, uint64_t bound) {
-  constexpr uint64_t kSlack = uint64_t{1} << 14;  // more than words and normals are off by
-  const double z = normal_of_word<Scalar>(bound + kSlack) / (mixture.cos + mixture.sin);
-  return word_of_normal<Scalar>(z - 1e-6) + kSlack;
+constexpr int64_t kSpan = 1024;  // edges that are looked at together
+
+constexpr std::array<int64_t, kSpan> counted() {
+  std::array<int64_t, kSpan> numbers = {};
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
-
-// The words of a row's edges, some thousand at a time, in vector lanes. Of one thread.
-class RowWords {
- public:
-  // Calls body(x, word) with the numbers x of `edges` in order, at least those whose words are at
-  // most `bound`.
-  template <typename Edges, typename Body>
-  void for_each(const DrawKeys& keys, const Edges& edges, uint64_t bound, Body&& body) {
-    for (int64_t first = 0; first < edges.size(); first += kSpan) {
-      const int64_t count = std::min(kSpan, edges.size() - first);
-      edges.copy(first, count, position_.data());
-      const int64_t kept = bound < kWorthScan ? keep(keys, edges, first, count, bound) : count;
-      kernel_.words(keys, position_.data(), kept, word_.data());
-      for (int64_t e = 0; e < kept; ++e)
-        body(position_[static_cast<size_t>(e)], word_[static_cast<size_t>(e)]);
-    }
-  }
-
- private:
-  static constexpr int64_t kSpan = int64_t{1} << 12;
-  static constexpr uint64_t kWorthScan = uint64_t{1} << 61;  // above, too many would be kept
-  using Offsets = std::array<uint32_t, kSpan + kLaborPadding>;
-
-  // Mixing takes longer than drawing, so it is spared where neither word is small enough.
-  template <typename Edges>
-  int64_t keep(
-      const DrawKeys& keys, const Edges& edges, int64_t first, int64_t count, uint64_t bound) {
-    const bool plain = keys.mixture.plain;
-    const uint64_t reach = plain ? bound : reach_of(keys.mixture, bound);
-    const auto scan = [&](uint64_t key, Offsets& found) {
-      return found.begin() + kernel_({key}, reach, position_.data(), count, found.data());
-    };
-    const auto now_end = scan(keys.now, now_);
-    const auto next_end = plain ? next_.begin() : scan(keys.next, next_);
-    const auto end =
-        std::set_union(now_.begin(), now_end, next_.begin(), next_end, position_.begin());
-    std::for_each(position_.begin(), end, [&](int64_t& x) { x = edges[first + x]; });
-    return end - position_.begin();
-  }
-
-  LaborKernel kernel_ = best_kernels().labor;
-  alignas(64) std::array<uint64_t, kSpan + kLaborPadding> word_ = {};
-  std::array<int64_t, kSpan + kLaborPadding> position_ = {};
-  Offsets now_ = {}, next_ = {};
-};
+constexpr std::array<int64_t, kSpan> kCounted = counted();
 
 // Of one thread, as all rules. `edges`: EveryEdge, RemainingEdges or EdgesInTime.
 template <typename Id, typename RowEdges>
 class SmallestWordsRule {
  public:
+  static constexpr bool kReadsNoSources = true;
+
   SmallestWordsRule(const RelationTask<Id>& task, const DrawKeys& hop_keys, RowEdges edges)
       : task_(task), hop_keys_(hop_keys), edges_(std::move(edges)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+    const int64_t k = task_.fanout;
     const auto edges = edges_.of(stored, row, i);
-    if (task_.fanout == kAllNeighbors || task_.fanout >= edges.size())
-      return picks.take(task_, stored, edges.size(),
-                        [&](int64_t j) { return row.begin + edges[j]; });
+    if (k == kAllNeighbors || k >= edges.size())
+      return picks.take_unread(stored, edges.size(),
+                               [&](int64_t j) { return row.begin + edges[j]; });
     const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
     // A few more than wanted, in expectation. Hardly ever are there fewer.
-    const auto spread = static_cast<int64_t>(3 * std::sqrt(static_cast<double>(task_.fanout)));
-    for (int64_t wanted = task_.fanout + spread + 4;; wanted *= 2) {
+    const auto spread = static_cast<int64_t>(2 * std::sqrt(static_cast<double>(k)));
+    for (int64_t wanted = k + spread + 3;; wanted *= 2) {
       find(keys, edges, wanted < edges.size() ? threshold_of(wanted, edges.size()) : ~uint64_t{0});
-      if (std::ssize(found_) >= task_.fanout) break;
+      if (std::ssize(found_) >= k) break;
     }
-    keep_smallest(found_, task_.fanout);
-    picks.take(task_, stored, task_.fanout,
-               [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
+    if (!rank(k, row, stored, picks)) {
+      keep_smallest(found_, k);
+      picks.take_unread(stored, k,
+                        [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
+    }
   }
 
  private:
@@ -101,15 +63,51 @@ class SmallestWordsRule {
   template <typename Edges>
   void find(const DrawKeys& keys, const Edges& edges, uint64_t bound) {
     found_.clear();
-    words_.for_each(keys, edges, bound, [&](int64_t x, uint64_t word) {
-      if (word <= bound) found_.push_back({word, x});
-    });
+    for (int64_t first = 0; first < edges.size(); first += kSpan) {
+      const int64_t count = std::min(kSpan, edges.size() - first);
+      if constexpr (std::is_same_v<Edges, EveryEdge::Numbers>) {
+        append(beginning_at(keys, first), bound, kCounted.data(), count, first);
+      } else {
+        edges.copy(first, count, x_.data());
+        append(keys, bound, x_.data(), count, 0);
+      }
+    }
+  }
+
+  // Edges first + x[0] to first + x[count - 1], for which the keys absorb the x.
+  void append(
+      const DrawKeys& keys, uint64_t bound, const int64_t* x, int64_t count, int64_t first) {
+    const int64_t size = kernel_(keys, bound, x, count, index_.data(), word_.data());
+    const size_t before = found_.size();
+    found_.resize(before + static_cast<size_t>(size));
+    for (size_t e = 0; e < static_cast<size_t>(size); ++e)
+      found_[before + e] = {word_[e], first + x[index_[e]]};
+  }
+
+  // Takes the k smallest in vector lanes. Not where there are too many, or equal ones.
+  template <typename Index, typename Picks>
+  bool rank(int64_t k, const Row& row, std::span<const Index> stored, Picks& picks) {
+    const int64_t size = std::ssize(found_);
+    if (size > kMaxRanked) return false;
+    for (size_t e = 0; e < found_.size(); ++e) {
+      number_[e] = fraction_of(found_[e].number);
+      index_[e] = static_cast<uint32_t>(e);
+    }
+    if (smallest_(number_.data(), size, k, index_.data()) != k) return false;
+    picks.take_unread(
+        stored, k, [&](int64_t e) { return row.begin + found_[index_[static_cast<size_t>(e)]].x; });
+    return true;
   }
 
   const RelationTask<Id>& task_;
   const DrawKeys& hop_keys_;
   RowEdges edges_;
-  RowWords words_;
+  LaborKernel kernel_ = best_kernels().labor;
+  decltype(WeightedKernel::smallest) smallest_ = best_kernels().weighted.smallest;
+  alignas(64) std::array<uint32_t, kSpan + kLaborPadding> index_ = {};
+  alignas(64) std::array<double, kMaxRanked + kWeightedPadding> number_ = {};
+  std::array<uint64_t, kSpan + kLaborPadding> word_ = {};
+  std::array<int64_t, kSpan> x_ = {};
   std::vector<NumberedEdge<uint64_t>> found_;
 };
 

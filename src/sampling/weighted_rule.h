@@ -51,6 +51,8 @@ inline void insert_ascending(std::vector<int64_t>& values, int64_t x) {
 template <typename Id, typename Weight, typename RowEdges>
 class WeightedRule {
  public:
+  static constexpr bool kReadsNoSources = true;
+
   WeightedRule(const RelationTask<Id>& task,
                const DrawKeys& hop_keys,
                const Weighted& method,
@@ -74,8 +76,8 @@ class WeightedRule {
     } else {
       draw_distinct(keys, row, edges);
     }
-    picks.take(task_, stored, std::ssize(picked_),
-               [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
+    picks.take_unread(stored, std::ssize(picked_),
+                      [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
   }
 
   // Asks for the weights of a row that will be drawn from soon.

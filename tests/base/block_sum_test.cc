@@ -26,7 +26,7 @@ double sum_in_order(const std::vector<double>& terms) {
 }
 
 double sum_of(const std::vector<double>& terms) {
-  return sum_in_blocks(terms, [](double term) { return term; });
+  return sum_in_blocks(terms.size(), [&](size_t i) { return terms[i]; });
 }
 
 }  // namespace
@@ -39,15 +39,16 @@ TEST_CASE("up to 1,024 terms are summed in order") {
 }
 
 TEST_CASE("the sums of blocks of 1,024 terms are summed in order") {
-  const auto terms = random_terms(5000);
-  double expected = 0;
-  for (size_t block = 0; block < 5; ++block) {
-    const auto first = terms.begin() + static_cast<long>(1024 * block);
-    const auto end = block < 4 ? first + 1024 : terms.end();
-    expected += sum_in_order({first, end});
+  for (const size_t count : {1025, 3072, 3073, 3500, 4096, 4097, 5000, 8000}) {
+    const auto terms = random_terms(count);
+    double expected = 0;
+    for (size_t block = 0; block < count; block += 1024) {
+      const auto first = terms.begin() + static_cast<long>(block);
+      expected += sum_in_order({first, block + 1024 < count ? first + 1024 : terms.end()});
+    }
+    CHECK(sum_of(terms) == expected);
+    if (count == 5000) CHECK(sum_of(terms) != sum_in_order(terms));
   }
-  CHECK(sum_of(terms) == expected);
-  CHECK(sum_of(terms) != sum_in_order(terms));
 }
 
 }  // namespace ramet

@@ -265,12 +265,14 @@ TEST_CASE("the c of a row has the bits of the host's") {
                     nullptr);
     std::vector<double> expected, expected_largest(kCandidates, 0);
     for (size_t i = 0; i < kDegrees.size(); ++i) {
-      std::vector<double> of_row;
+      std::vector<double> of_row, inverse;
       const auto first = size_t(far.offsets[i]);
       const auto end = size_t(far.offsets[i + 1]);
       for (size_t e = first; e < end; ++e)
         of_row.push_back(p[size_t(candidate[e])]);
-      expected.push_back(solve_c(of_row, fanout));
+      for (const double of_source : of_row)
+        inverse.push_back(1 / of_source);
+      expected.push_back(solve_c(of_row, inverse, fanout));
       for (size_t e = first; e < end; ++e) {
         double& most = expected_largest[size_t(candidate[e])];
         most = std::max(most, expected.back());

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -47,11 +46,18 @@ std::vector<uint32_t> accepted_by(const LaborKernel& kernel,
                                   uint64_t threshold,
                                   std::span<const Index> row) {
   std::vector<uint32_t> out(row.size() + static_cast<size_t>(kLaborPadding) + 64, kUntouched);
-  const int64_t size =
-      kernel(keys, threshold, row.data(), static_cast<int64_t>(row.size()), out.data());
-  REQUIRE(size <= static_cast<int64_t>(row.size()));
+  std::vector<uint64_t> words(row.size() + kLaborPadding);
+  const auto count = static_cast<int64_t>(row.size());
+  const int64_t size = kernel(keys, threshold, row.data(), count, out.data(), words.data());
+  REQUIRE(size <= count);
+  for (size_t e = 0; e < static_cast<size_t>(size); ++e)
+    REQUIRE(words[e] == draw_word(keys, static_cast<uint64_t>(row[out[e]])));
+  const std::vector<uint32_t> with_words(out.begin(), out.begin() + size);
+  std::fill(out.begin(), out.end(), kUntouched);
+  REQUIRE(kernel(keys, threshold, row.data(), count, out.data()) == size);
   REQUIRE(std::count(out.end() - 64, out.end(), kUntouched) == 64);
   out.resize(static_cast<size_t>(size));
+  REQUIRE(out == with_words);
   return out;
 }
 
@@ -107,6 +113,13 @@ void check_kernels(uint64_t most, const Mixture& mixture) {
   }
 }
 
+double solve(const std::vector<double>& p, int64_t fanout) {
+  std::vector<double> inverse;
+  for (const double importance : p)
+    inverse.push_back(1 / importance);
+  return solve_c(p, inverse, fanout);
+}
+
 }  // namespace
 
 // docs/semantics.md, section 8.
@@ -121,8 +134,7 @@ TEST_CASE("every kernel accepts what an obvious loop accepts, and stays inside t
   }
 }
 
-// docs/semantics.md, sections 8 and 9: of a hub most sources are left out by a look at their two
-// words.
+// docs/semantics.md, sections 8 and 9: most sources are left out by a look at their two words.
 TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch does") {
 #ifdef RAMET_SANITIZED
   std::vector<int32_t> row(20'000);  // ten times slower
@@ -132,7 +144,7 @@ TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch do
   std::iota(row.begin(), row.end(), 12'345);
   for (uint64_t j = 1; j < 8; ++j) {
     const DrawKeys keys{absorb(7, j), absorb(8, j), mixture_of(j, 8)};
-    for (const int bits : {0, 13, 46, 50, 54, 57, 58, 59, 60}) {
+    for (const int bits : {0, 13, 46, 50, 54, 57, 60, 62, 63}) {
       const uint64_t threshold = (uint64_t{1} << bits) + absorb(9, j) % (uint64_t{1} << bits);
       const auto expected = accepted_obviously<int32_t>(keys, threshold, row);
       for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor))
@@ -158,16 +170,37 @@ TEST_CASE("the word of the threshold is accepted, the next one is not") {
   }
 }
 
-TEST_CASE("kernels give the words themselves, plain and mixed") {
-  std::vector<int64_t> values = random_ids<int64_t>(77, uint64_t{1} << 40, 5);
-  const size_t count = values.size();
-  values.resize(count + kLaborPadding);
-  alignas(64) std::array<uint64_t, 128> words;
+TEST_CASE("kernels find the sources that their own probabilities accept, and all words") {
+  constexpr size_t kMost = 77;
+  std::vector<int64_t> ids = random_ids<int64_t>(kMost, uint64_t{1} << 40, 5);
+  ids.resize(kMost + kLaborPadding);
   for (const DrawKeys& keys : {DrawKeys{9}, DrawKeys{9, 10, mixture_of(3, 8)}}) {
     for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
-      kernel.words(keys, values.data(), static_cast<int64_t>(count), words.data());
-      for (size_t i = 0; i < count; ++i)
-        REQUIRE(words[i] == draw_word(keys, static_cast<uint64_t>(values[i])));
+      for (const double c : {1e-300, 0.3, 1.0, std::numeric_limits<double>::infinity()}) {
+        for (size_t count = 0; count <= kMost; ++count) {
+          std::vector<double> p(kMost + kLaborPadding, -1);
+          for (size_t i = 0; i < count; ++i) {  // some of them the word itself
+            const auto word = static_cast<double>(draw_word(keys, static_cast<uint64_t>(ids[i])));
+            p[i] = i % 3 == 0 && !std::isinf(c) ? word * 0x1p-64 / c
+                                                : std::ldexp(1.0, -static_cast<int>(i % 8));
+          }
+          alignas(64) uint64_t words[kMost + kLaborPadding];
+          uint32_t found[kMost + kLaborPadding];
+          const int64_t size = kernel.probable(keys, ids.data(), p.data(),
+                                               static_cast<int64_t>(count), c, words, found);
+          int64_t place = 0;
+          for (uint32_t i = 0; i < count; ++i) {
+            const double q = std::min(1.0, c * p[i]);
+            REQUIRE(words[i] == draw_word(keys, static_cast<uint64_t>(ids[i])));
+            const bool is_found = place < size && found[place] == i;
+            place += is_found ? 1 : 0;
+            if (q == 1 || words[i] <= static_cast<uint64_t>(q * 0x1p64)) REQUIRE(is_found);
+            if (is_found)
+              REQUIRE(static_cast<double>(words[i]) * 0x1p-64 <= q * (1 + 1e-9) + 0x1p-52);
+          }
+          REQUIRE(place == size);
+        }
+      }
     }
   }
 }
@@ -196,11 +229,11 @@ TEST_CASE("c solves its equation, also for ties and for extreme importances") {
   rows.push_back(random);
   for (const std::vector<double>& p : rows) {
     const auto degree = static_cast<int64_t>(p.size());
-    CHECK(solve_c(p, degree) == 1);
-    CHECK(solve_c(p, degree + 1) == 1);
-    CHECK(solve_c(p, kAllNeighbors) == 1);
+    CHECK(solve(p, degree) == 1);
+    CHECK(solve(p, degree + 1) == 1);
+    CHECK(solve(p, kAllNeighbors) == 1);
     for (int64_t fanout = 1; fanout < degree; fanout += 1 + fanout / 8) {
-      const double c = solve_c(p, fanout);
+      const double c = solve(p, fanout);
       long double sum = 0;
       for (const double importance : p)
         sum += 1 / std::min(1.0L, static_cast<long double>(c) * importance);
@@ -208,8 +241,11 @@ TEST_CASE("c solves its equation, also for ties and for extreme importances") {
       CHECK(static_cast<double>(sum / target) == doctest::Approx(1).epsilon(1e-11));
     }
   }
-  CHECK(solve_c({}, 3) == 1);
-  CHECK(solve_c(std::vector<double>(1000, 1.0), 10) == doctest::Approx(0.01).epsilon(1e-15));
+  CHECK(solve({}, 3) == 1);
+  CHECK(solve(std::vector<double>(1000, 1.0), 10) == doctest::Approx(0.01).epsilon(1e-15));
+  for (const size_t degree : {1, 2, 3, 10, 1000, 5000})
+    for (int64_t fanout = 1; fanout < 40; ++fanout)
+      CHECK(solve_c_of_ones(degree, fanout) == solve(std::vector<double>(degree, 1.0), fanout));
 }
 
 TEST_CASE("with weights, c gives the fanout in expectation, and then keeps the variance") {
@@ -235,7 +271,7 @@ TEST_CASE("with weights, c gives the fanout in expectation, and then keeps the v
         p.push_back(p.size() % 2 == 0 ? q : std::sqrt(q));  // as another destination raises it
       }
       CHECK(expected == doctest::Approx(static_cast<double>(fanout)).epsilon(1e-12));
-      const double kept = solve_c(p, shares, variance);
+      const double kept = solve_c_of_variance(p, shares, variance);
       double found = 0, squares = 0;
       for (size_t e = 0; e < p.size(); ++e) {
         found += shares[e] * shares[e] * (1 / std::min(1.0, kept * p[e]) - 1);
@@ -245,7 +281,7 @@ TEST_CASE("with weights, c gives the fanout in expectation, and then keeps the v
       CHECK((kept > 0 && kept <= 1 + 1e-9));
     }
     CHECK(std::isinf(solve_c_of_shares(shares, kAllNeighbors)));
-    CHECK(solve_c(shares, shares, 0) == 1);
+    CHECK(solve_c_of_variance(shares, shares, 0) == 1);
   }
 }
 
@@ -268,6 +304,6 @@ TEST_CASE("the c of a long row has the bits of its definition") {
       const double sum = blocks[0] + blocks[1] + blocks[2];
       c = sum / (9e6 / static_cast<double>(fanout) - static_cast<double>(count));
     }
-    CHECK(solve_c(p, fanout) == c);
+    CHECK(solve(p, fanout) == c);
   }
 }

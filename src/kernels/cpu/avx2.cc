@@ -52,7 +52,7 @@ const IsaKernels& avx2_kernels() {
       .decode = {decode_cached_avx2, decode_streamed_avx2},
       .narrow = narrow,
       .floyd = floyd_lanes<Avx2>,
-      .labor = {labor_scan<Avx2, int32_t>, labor_scan<Avx2, int64_t>, words_of<Avx2>},
+      .labor = labor_lanes<Avx2>(),
       .update = {update_row<Avx2Update>, add_row<Avx2Update>},
       .weighted = weighted_lanes<Avx2>(),
       .within = within_lanes<Avx2>,

@@ -42,7 +42,7 @@ const IsaKernels& avx512_kernels() {
       .decode = {decode_cached_avx512, decode_streamed_avx512},
       .narrow = avx2_kernels().narrow,
       .floyd = floyd_lanes<Avx512>,
-      .labor = {labor_scan<Avx512, int32_t>, labor_scan<Avx512, int64_t>, words_of<Avx512>},
+      .labor = labor_lanes<Avx512>(),
       .update = {update_row<Avx512Update>, add_row<Avx512Update>},
       .weighted = weighted_lanes<Avx512>(),
       .within = within_lanes<Avx512>,

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "base/exponential_lanes.h"
 #include "draw_keys_lanes.h"
 #include "labor_scan.h"
 #include "lanes.h"
@@ -21,7 +23,7 @@ struct PlainLabor {
       : keys(PlainKeys<L>::fill(source_keys)), bound(L::fill64(threshold)) {}
 
   // One bit for each of the sources, set where it is accepted.
-  [[nodiscard]] uint32_t accepted(U64 source) const {
+  [[gnu::always_inline]] uint32_t accepted(U64 source) const {
     return L::at_most(keys.draw(stream_of<L>(source)), bound);
   }
 
@@ -29,36 +31,53 @@ struct PlainLabor {
   U64 bound;
 };
 
-// Of a hub few sources are accepted, and the normals of their words take most of the time. But
-// cos n0 + sin n1 reaches z > 0 only where one of n0 and n1 reaches z / (cos + sin). Words are
-// upper tails, so where both of a source's words are above the word of that, the rest can be
-// spared.
+// Normals take most of the time of a mixed word, so they are spared where a look at its two words
+// is enough. cos n0 + sin n1 stays below z where n0 < a and n1 < b for a corner (a, b) of the line
+// cos a
+// + sin b = z: above the words of a and b, since words are upper tails. With four corners hardly
+// more remain than are accepted.
 template <typename L>
 struct DependentLabor {
   using U64 = typename L::U64;
 
   DependentLabor(const DrawKeys& source_keys, uint64_t threshold)
-      : keys(DependentKeys<L>::fill(source_keys)),
-        bound(L::fill64(threshold)),
-        reach(L::fill64(~uint64_t{0})) {
-    if (threshold > kWorthReach) return;
-    const Mixture& mixture = source_keys.mixture;
-    const auto z = normal_of_word<L>(L::fill64(threshold + kSlack));
-    const auto each = L::mul_f64(z, L::fill_f64(1 / (mixture.cos + mixture.sin)));
-    reach = L::add64(word_of_normal<L>(L::add_f64(each, L::fill_f64(-1e-6))), L::fill64(kSlack));
+      : keys(DependentKeys<L>::fill(source_keys)) {
+    for (int c = 0; c < kCorners; ++c)
+      now[c] = next[c] = L::fill64(~uint64_t{0});
+    if (threshold > kWorthCorners) return;
+    const double cos = source_keys.mixture.cos, sin = source_keys.mixture.sin;
+    alignas(64) double z[L::kCount / 2], at[2 * kCorners];  // of all a, then of all b
+    alignas(64) uint64_t word[2 * kCorners];
+    L::store(z, L::as_u64(normal_of_word<L>(L::fill64(threshold + kSlack))));
+    for (int c = 0; c < kCorners; ++c) {
+      const double along = c - (kCorners - 1) / 2.0;
+      at[c] = z[0] * cos + along * sin - 1e-6;
+      at[kCorners + c] = z[0] * sin - along * cos - 1e-6;
+    }
+    for (int c = 0; c < 2 * kCorners; c += L::kCount / 2)
+      L::store(word + c, L::add64(word_of_normal<L>(L::load_f64(at + c)), L::fill64(kSlack)));
+    for (int c = 0; c < kCorners; ++c) {
+      now[c] = L::fill64(word[c]);
+      next[c] = L::fill64(word[kCorners + c]);
+    }
   }
 
-  [[nodiscard]] uint32_t accepted(U64 source) const {
+  // Of all sources that are accepted, and of some others. From corner to corner `now` falls, and
+  // `next` rises.
+  [[gnu::always_inline]] uint32_t accepted(U64 source) const {
     const U64 stream = stream_of<L>(source);
-    const U64 now = keys.now.draw(stream), next = keys.next.draw(stream);
-    if ((L::at_most(now, reach) | L::at_most(next, reach)) == 0) return 0;
-    return L::at_most(dependent_lanes<L>(now, next, *keys.mixture), bound);
+    const U64 word = keys.now.draw(stream);
+    U64 most = L::fill64(~uint64_t{0});
+    for (int c = kCorners - 1; c >= 0; --c)
+      most = L::if_at_most(word, now[c], most, next[c]);
+    return L::at_most(keys.next.draw(stream), most);
   }
 
-  static constexpr uint64_t kWorthReach = uint64_t{1} << 59;  // above, most vectors have one
+  static constexpr int kCorners = 4;
+  static constexpr uint64_t kWorthCorners = uint64_t{3} << 62;
   static constexpr uint64_t kSlack = uint64_t{1} << 14;  // more than words and normals are off by
   DependentKeys<L> keys;
-  U64 bound, reach;
+  U64 now[kCorners], next[kCorners];
 };
 
 // The offsets of the sources for which lanes.accepted() has a bit; returns how many there are.
@@ -87,16 +106,44 @@ int64_t pack_accepted(const Lanes& lanes, const Index* sources, int64_t count, u
 }
 
 template <typename L, typename Keys>
-void words_by_keys(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out) {
+void words_by_keys(const DrawKeys& keys, const uint64_t* values, int64_t count, uint64_t* out) {
   const Keys lanes = Keys::fill(keys);
   for (int64_t i = 0; i < count; i += L::kCount / 2)
-    L::store(out + i, lanes.draw(stream_of<L>(L::load_ids(values + i))));
+    L::store(out + i, lanes.draw(stream_of<L>(L::load(values + i))));
 }
 
 template <typename L>
-void words_of(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out) {
+void words_of(const DrawKeys& keys, const uint64_t* values, int64_t count, uint64_t* out) {
   if (keys.mixture.plain) return words_by_keys<L, PlainKeys<L>>(keys, values, count, out);
   words_by_keys<L, DependentKeys<L>>(keys, values, count, out);
+}
+
+// Leaves those of `size` accepted sources whose words are at most the threshold.
+template <typename L, typename Index>
+int64_t keep_accepted(const DrawKeys& keys,
+                      uint64_t threshold,
+                      const Index* sources,
+                      int64_t size,
+                      uint32_t* accepted,
+                      uint64_t* words) {
+  constexpr int64_t kTogether = 256;
+  alignas(64) uint64_t source[kTogether + kLaborPadding];
+  alignas(64) uint64_t word[kTogether + kLaborPadding];
+  int64_t kept = 0;
+  for (int64_t first = 0; first < size; first += kTogether) {
+    const int64_t count = size - first < kTogether ? size - first : kTogether;
+    for (int64_t e = 0; e < count; ++e)
+      source[e] = static_cast<std::make_unsigned_t<Index>>(sources[accepted[first + e]]);
+    for (int64_t e = count; e < count + kLaborPadding; ++e)
+      source[e] = 0;
+    words_of<L>(keys, source, count, word);
+    for (int64_t e = 0; e < count; ++e) {
+      accepted[kept] = accepted[first + e];
+      if (words != nullptr) words[kept] = word[e];
+      kept += word[e] <= threshold ? 1 : 0;
+    }
+  }
+  return kept;
 }
 
 template <typename L, typename Index>
@@ -104,10 +151,73 @@ int64_t labor_scan(const DrawKeys& source_keys,
                    uint64_t threshold,
                    const Index* sources,
                    int64_t count,
-                   uint32_t* accepted) {
-  if (source_keys.mixture.plain)
-    return pack_accepted<L>(PlainLabor<L>(source_keys, threshold), sources, count, accepted);
-  return pack_accepted<L>(DependentLabor<L>(source_keys, threshold), sources, count, accepted);
+                   uint32_t* accepted,
+                   uint64_t* words) {
+  const bool plain = source_keys.mixture.plain;
+  const int64_t size =
+      plain ? pack_accepted<L>(PlainLabor<L>(source_keys, threshold), sources, count, accepted)
+            : pack_accepted<L>(DependentLabor<L>(source_keys, threshold), sources, count, accepted);
+  if (plain && words == nullptr) return size;
+  return keep_accepted<L>(source_keys, threshold, sources, size, accepted, words);
+}
+
+// Writes the words of all x[i], and the numbers i, ascending, where test(fraction of the word, i)
+// has bits, and after them 0.
+template <typename L, typename Keys, typename Test>
+int64_t pack_by_keys(const DrawKeys& keys,
+                     const int64_t* x,
+                     int64_t count,
+                     uint64_t* words,
+                     uint32_t* found,
+                     const Test& test) {
+  constexpr int kHalf = L::kCount / 2;
+  const Keys lanes = Keys::fill(keys);
+  const auto bits_at = [&](int64_t i) {
+    const auto word = lanes.draw(stream_of<L>(L::load_ids(x + i)));
+    L::store(words + i, word);
+    return test(fraction_lanes<L>(word), i);
+  };
+  auto number = L::iota32();
+  uint32_t* out = found;
+  for (int64_t i = 0; i < count; i += L::kCount) {
+    const uint32_t low = bits_at(i), high = bits_at(i + kHalf);
+    out += L::pack(out, low | high << kHalf, number);
+    number = L::add32(number, L::fill32(L::kCount));
+  }
+  L::pack(out, 0, L::fill32(0));  // what is read behind the end are numbers, too
+  return out - found;
+}
+
+template <typename L, typename Test>
+int64_t pack_by_fractions(const DrawKeys& keys,
+                          const int64_t* x,
+                          int64_t count,
+                          uint64_t* words,
+                          uint32_t* found,
+                          const Test& test) {
+  if (keys.mixture.plain) return pack_by_keys<L, PlainKeys<L>>(keys, x, count, words, found, test);
+  return pack_by_keys<L, DependentKeys<L>>(keys, x, count, words, found, test);
+}
+
+template <typename L>
+int64_t probable_lanes(const DrawKeys& source_keys,
+                       const int64_t* sources,
+                       const double* p,
+                       int64_t count,
+                       double c,
+                       uint64_t* words,
+                       uint32_t* found) {
+  const auto factor = L::fill_f64(c), slack = L::fill_f64(kProbableSlack);
+  const auto may_be_accepted = [=](auto u, int64_t i) {
+    const auto q = L::mul_f64(L::mul_f64(L::load_f64(p + i), factor), slack);
+    return L::at_most_f64(L::add_f64(u, L::fill_f64(-0x1p-53)), q);
+  };
+  return pack_by_fractions<L>(source_keys, sources, count, words, found, may_be_accepted);
+}
+
+template <typename L>
+LaborKernel labor_lanes() {
+  return {labor_scan<L, int32_t>, labor_scan<L, int64_t>, probable_lanes<L>};
 }
 
 }  // namespace ramet

@@ -2,6 +2,8 @@
 
 #include <type_traits>
 
+#include "base/exponential_lanes.h"
+#include "base/lanes_scalar.h"
 #include "base/prefetch.h"
 
 namespace ramet {
@@ -14,26 +16,40 @@ int64_t scan(const DrawKeys& source_keys,
              uint64_t threshold,
              const Index* sources,
              int64_t count,
-             uint32_t* accepted) {
+             uint32_t* accepted,
+             uint64_t* words) {
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (i + kLaborAhead < count) prefetch(sources + i + kLaborAhead);
     const auto source = static_cast<std::make_unsigned_t<Index>>(sources[i]);
+    const uint64_t word = draw_word(source_keys, source);
     accepted[size] = static_cast<uint32_t>(i);
-    size += draw_word(source_keys, source) <= threshold ? 1 : 0;
+    if (words != nullptr) words[size] = word;
+    size += word <= threshold ? 1 : 0;
   }
   return size;
 }
 
-void words_of(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out) {
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = draw_word(keys, static_cast<uint64_t>(values[i]));
+int64_t probable(const DrawKeys& source_keys,
+                 const int64_t* sources,
+                 const double* p,
+                 int64_t count,
+                 double c,
+                 uint64_t* words,
+                 uint32_t* found) {
+  int64_t size = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    words[i] = draw_word(source_keys, static_cast<uint64_t>(sources[i]));
+    found[size] = static_cast<uint32_t>(i);
+    size += fraction_lanes<Scalar>(words[i]) - 0x1p-53 <= p[i] * c * kProbableSlack ? 1 : 0;
+  }
+  return size;
 }
 
 }  // namespace
 
 LaborKernel labor_portable() {
-  return {scan<int32_t>, scan<int64_t>, words_of};
+  return {scan<int32_t>, scan<int64_t>, probable};
 }
 
 }  // namespace ramet

@@ -15,35 +15,52 @@ namespace ramet {
 // Kernels write up to so many entries more than they accept.
 inline constexpr int64_t kLaborPadding = 16;
 
+inline constexpr double kProbableSlack = 1 + 0x1p-40;  // more than products are off by
+
 // So many sources ahead of the one that is looked at are requested: the computation between two
 // loads is too long for the processor to look that far itself.
 inline constexpr int64_t kLaborAhead = 512;
 
 // Writes the offsets of the accepted of `count` sources (fewer than 2^32) to `accepted`, ascending,
-// and returns their number. `accepted` has room for count + kLaborPadding. Index: int32_t, int64_t.
+// and where `words` is given their words. Returns their number. Both have room for count +
+// kLaborPadding. Index: int32_t, int64_t.
 template <typename Index>
 using LaborScan = int64_t (*)(const DrawKeys& source_keys,
                               uint64_t threshold,
                               const Index* sources,
                               int64_t count,
-                              uint32_t* accepted);
-
-// Writes draw_word(keys, values[i]) to out[i], which is aligned to 64 bytes. Both arrays have room
-// for count + kLaborPadding.
-using WordsOf = void (*)(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out);
+                              uint32_t* accepted,
+                              uint64_t* words);
 
 struct LaborKernel {
   LaborScan<int32_t> scan32 = nullptr;
   LaborScan<int64_t> scan64 = nullptr;
-  WordsOf words = nullptr;
+  // For a probability min(1, c p[i]) of each source: writes the words of all, and the offsets of at
+  // least those accepted, ascending. Returns how many these are. `words` is aligned to 64 bytes;
+  // all arrays have room for kLaborPadding more, where p is negative.
+  int64_t (*probable)(const DrawKeys& source_keys,
+                      const int64_t* sources,
+                      const double* p,
+                      int64_t count,
+                      double c,
+                      uint64_t* words,
+                      uint32_t* found) = nullptr;
 
-  int64_t operator()(
-      const DrawKeys& keys, uint64_t bound, const int32_t* s, int64_t n, uint32_t* a) const {
-    return scan32(keys, bound, s, n, a);
+  int64_t operator()(const DrawKeys& keys,
+                     uint64_t threshold,
+                     const int32_t* sources,
+                     int64_t count,
+                     uint32_t* accepted,
+                     uint64_t* words = nullptr) const {
+    return scan32(keys, threshold, sources, count, accepted, words);
   }
-  int64_t operator()(
-      const DrawKeys& keys, uint64_t bound, const int64_t* s, int64_t n, uint32_t* a) const {
-    return scan64(keys, bound, s, n, a);
+  int64_t operator()(const DrawKeys& keys,
+                     uint64_t threshold,
+                     const int64_t* sources,
+                     int64_t count,
+                     uint32_t* accepted,
+                     uint64_t* words = nullptr) const {
+    return scan64(keys, threshold, sources, count, accepted, words);
   }
 };
 

@@ -99,12 +99,14 @@ struct Avx2 {
 
   // A bit for each 64-bit lane.
   static uint32_t at_most(U64 a, U64 b) {
-    const U64 sign = fill64(uint64_t{1} << 63);  // there is a comparison of signed numbers alone
-    const U64 above = _mm256_cmpgt_epi64(bit_xor(a, sign), bit_xor(b, sign));
-    return 0xfU & ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(above)));
+    return 0xfU & ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(above(a, b))));
   }
   static uint32_t at_most_f64(F64 a, F64 b) {
     return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LE_OQ)));
+  }
+  // a <= b ? yes : no
+  static U64 if_at_most(U64 a, U64 b, U64 yes, U64 no) {
+    return _mm256_blendv_epi8(yes, no, above(a, b));
   }
   // counts + (a < b ? 1 : 0)
   static U64 count_less(U64 counts, F64 a, F64 b) {
@@ -117,6 +119,12 @@ struct Avx2 {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                         _mm256_permutevar8x32_epi32(v, load(kPacked.lane[mask & 0xff])));
     return __builtin_popcount(mask);
+  }
+
+ private:
+  static U64 above(U64 a, U64 b) {
+    const U64 sign = fill64(uint64_t{1} << 63);  // there is a comparison of signed numbers alone
+    return _mm256_cmpgt_epi64(bit_xor(a, sign), bit_xor(b, sign));
   }
 };
 

@@ -86,6 +86,10 @@ struct Avx512 {
   static uint32_t at_most_f64(F64 a, F64 b) {
     return widened(_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ));
   }
+  // a <= b ? yes : no
+  static U64 if_at_most(U64 a, U64 b, U64 yes, U64 no) {
+    return _mm512_mask_blend_epi64(_mm512_cmple_epu64_mask(a, b), no, yes);
+  }
   // counts + (a < b ? 1 : 0)
   static U64 count_less(U64 counts, F64 a, F64 b) {
     return _mm512_mask_add_epi64(counts, _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), counts, fill64(1));

@@ -96,6 +96,10 @@ struct Neon {
   // A bit for each 64-bit lane.
   static uint32_t at_most(U64 a, U64 b) { return bits_of64(vcleq_u64(a, b)); }
   static uint32_t at_most_f64(F64 a, F64 b) { return bits_of64(vcleq_f64(a, b)); }
+  // a <= b ? yes : no
+  static U64 if_at_most(U64 a, U64 b, U64 yes, U64 no) {
+    return vbslq_u64(vcleq_u64(a, b), yes, no);
+  }
   // counts + (a < b ? 1 : 0)
   static U64 count_less(U64 counts, F64 a, F64 b) { return vsubq_u64(counts, vcltq_f64(a, b)); }
   static U32 iota32() {

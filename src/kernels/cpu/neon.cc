@@ -50,7 +50,7 @@ const IsaKernels& neon_kernels() {
       .decode = {decode_cached<NeonDecode>, decode_cached<NeonDecode>},
       .narrow = narrow,
       .floyd = floyd_lanes<Neon>,
-      .labor = {labor_scan<Neon, int32_t>, labor_scan<Neon, int64_t>, words_of<Neon>},
+      .labor = labor_lanes<Neon>(),
       .update = {update_row<NeonUpdate>, add_row<NeonUpdate>},
       .weighted = weighted_lanes<Neon>(),
       .within = within_lanes<Neon>,

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/exponential_lanes.h"
-#include "draw_keys_lanes.h"
+#include "labor_lanes.h"
 #include "lanes.h"
 #include "weighted_scan.h"
 
@@ -47,36 +47,6 @@ double load_weight_lanes(const Weight* weights, int64_t count, double* out) {
   return total;
 }
 
-template <typename L, typename Keys>
-int64_t candidates_by_keys(const DrawKeys& keys,
-                           const int64_t* x,
-                           const double* weights,
-                           int64_t count,
-                           double bound,
-                           uint64_t* words,
-                           uint32_t* found) {
-  constexpr int kHalf = kLaneDoubles<L>;
-  const Keys lanes = Keys::fill(keys);
-  const auto bounds = L::fill_f64(bound), slack = L::fill_f64(kWeightedSlack);
-  const auto may_be_within = [&](int64_t i) {
-    const auto word = lanes.draw(stream_of<L>(L::load_ids(x + i)));
-    L::store(words + i, word);
-    const auto u = fraction_lanes<L>(word);
-    const auto a = L::add_f64(L::fill_f64(1.0), L::mul_f64(L::fill_f64(-1.0), u));
-    const auto least = L::add_f64(a, L::mul_f64(L::mul_f64(a, a), L::fill_f64(0.5)));
-    return L::at_most_f64(least, L::mul_f64(L::mul_f64(L::load_f64(weights + i), bounds), slack));
-  };
-  auto number = L::iota32();
-  uint32_t* out = found;
-  for (int64_t i = 0; i < count; i += L::kCount) {
-    const uint32_t low = may_be_within(i), high = may_be_within(i + kHalf);
-    out += L::pack(out, low | high << kHalf, number);
-    number = L::add32(number, L::fill32(L::kCount));
-  }
-  L::pack(out, 0, L::fill32(0));  // what is read behind the end are numbers of edges, too
-  return out - found;
-}
-
 template <typename L>
 int64_t candidate_lanes(const DrawKeys& keys,
                         const int64_t* x,
@@ -85,9 +55,13 @@ int64_t candidate_lanes(const DrawKeys& keys,
                         double bound,
                         uint64_t* words,
                         uint32_t* found) {
-  if (keys.mixture.plain)
-    return candidates_by_keys<L, PlainKeys<L>>(keys, x, weights, count, bound, words, found);
-  return candidates_by_keys<L, DependentKeys<L>>(keys, x, weights, count, bound, words, found);
+  const auto bounds = L::fill_f64(bound), slack = L::fill_f64(kWeightedSlack);
+  const auto may_be_within = [=](auto u, int64_t i) {
+    const auto a = L::add_f64(L::fill_f64(1.0), L::mul_f64(L::fill_f64(-1.0), u));
+    const auto least = L::add_f64(a, L::mul_f64(L::mul_f64(a, a), L::fill_f64(0.5)));
+    return L::at_most_f64(least, L::mul_f64(L::mul_f64(L::load_f64(weights + i), bounds), slack));
+  };
+  return pack_by_fractions<L>(keys, x, count, words, found, may_be_within);
 }
 
 template <typename L>

@@ -100,11 +100,11 @@ class ImportanceExchange {
   Message send_largest_c() {
     importance_->max_reduce();
     for (size_t t = 0; t < own_spans_.size(); ++t) {
-      const auto candidates = importance_->candidates(t);
+      const auto largest_c = importance_->largest_c(t);
       const auto place = routes_[t].place();
-      replies_[t].resize(candidates.size());
-      for (size_t i = 0; i < candidates.size(); ++i)
-        replies_[t][static_cast<size_t>(place[i])] = candidates[i].largest_c;
+      replies_[t].resize(largest_c.size());
+      for (size_t i = 0; i < largest_c.size(); ++i)
+        replies_[t][static_cast<size_t>(place[i])] = largest_c[i];
     }
     return send<double>(Stage::kMaxReduce,
                         [&](size_t t) { return Values<double>{routes_[t].counts(), replies_[t]}; });
@@ -144,14 +144,14 @@ class ImportanceExchange {
         require_count(values.size(), routes_[t].counts()[rank], rank);
         replies_[t].insert(replies_[t].end(), values.begin(), values.end());
       }
-      const auto candidates = importance_->candidates(t);
+      const auto largest_c = importance_->largest_c(t);
       const auto place = routes_[t].place();
-      for (size_t i = 0; i < candidates.size(); ++i) {
+      for (size_t i = 0; i < largest_c.size(); ++i) {
         const double c = replies_[t][static_cast<size_t>(place[i])];
         const int64_t node = importance_->ids(t)[i];
         const auto owner = static_cast<size_t>(membership_.owners[t].owner(node));
-        require_c(c, candidates[i].largest_c, node, owner);
-        candidates[i].largest_c = c;
+        require_c(c, largest_c[i], node, owner);
+        largest_c[i] = c;
       }
     }
     importance_->update();
