@@ -5,7 +5,7 @@ the ids by regions of the table, in the same time; "not aligned" is the same wit
 do, and "as given" is without sorting. "staged" is Table.gather on all cores into page-locked memory, then a copy;
 "torch, pinned copy" is the same by torch.index_select. All read one table of 4 GiB by random ids.
 
-"on the device" gathers from a table of device memory, beside torch.index_select. "memory" is a large copy inside the
+"on the device" gathers from a table of device memory, where requests are not aligned, beside torch.index_select. "memory" is a large copy inside the
 device. These rates count bytes read and written, without the ids.
 
 "beside" is a training step while rows of 512 bytes are gathered in place on another stream, by the gather's
@@ -68,10 +68,10 @@ class Width:
     def in_place(self, order: str = "auto") -> None:
         self.unified.gather(self.there, out=self.out, order=order)
 
-    def not_aligned(self, table: UnifiedTensor) -> None:
+    def not_aligned(self) -> None:
         arguments = self.there.data_ptr(), True, self.count, self.out.data_ptr()
         options = {"decode": False, "check": False, "max_sms": None, "order": "auto", "shift": False}
-        table._core.gather(*arguments, stream=current_stream(), **options)
+        self.unified._core.gather(*arguments, stream=current_stream(), **options)
 
     def staged(self) -> None:
         ramet.Table(self.table.numpy()).gather(self.ids, out=self.pinned, threads=torch.get_num_threads())
@@ -84,7 +84,7 @@ class Width:
     def host(self) -> dict:
         ways = {
             "in place": self.in_place,
-            "in place, not aligned": partial(self.not_aligned, self.unified),
+            "in place, not aligned": self.not_aligned,
             "in place, as given": partial(self.in_place, "as_given"),
             "staged": self.staged,
             "torch, pinned copy": self.by_torch,
@@ -96,7 +96,6 @@ class Width:
         rows = empty(*self.table.shape, dtype=self.table.dtype).fill_(1)
         ways = {
             "on the device": partial(table.gather, self.there, out=self.out),
-            "on the device, not aligned": partial(self.not_aligned, table),
             "torch.index_select": partial(torch.index_select, rows, 0, self.there, out=self.out),
         }
         return {name: partial(seconds_each, way) for name, way in ways.items()}

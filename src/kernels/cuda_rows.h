@@ -45,7 +45,7 @@ struct CudaGatherArgs {
   // Multiprocessors, at most; 0: all of them. kEnoughSms: where the table is memory of the host, as
   // many as keep the bus busy (kernels/cuda/bus_limit.h), else all.
   int max_sms = kEnoughSms;
-  bool shift = true;  // aligned requests for rows that are not; false for comparison alone
+  bool shift = true;  // aligned requests for rows that are not, as a bus wants them
 };
 
 struct CudaDecodeArgs {

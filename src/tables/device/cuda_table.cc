@@ -159,7 +159,7 @@ void CudaTable::gather(const Array& ids,
                       .cache = placed.cache.view,
                       .bad = options.bad,
                       .max_sms = options.max_sms,
-                      .shift = options.shift};
+                      .shift = options.shift && placed.on_host};
   if (options.hits != nullptr) args.cache.hits = options.hits;
   if (form.dtype != table.rows().dtype)
     cuda.rows.gather_decoded(placed.device, {args, table.encoding(), placed.scale}, stream);
