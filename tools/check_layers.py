@@ -51,7 +51,8 @@ EXPORTS = {
     "lanes_scalar listed_rows narrow narrow_value normal parallel per_process permutation prefetch row_groups scale "
     "sorted_search thread_note utf8 system/core_wait system/mapping system/memory_map system/populate system/posix "
     "system/reserved_memory system/space system/writable_pages",
-    "storage": "chunked_write growing_memory npy row_reader/direct_block row_writer unnamed_file",
+    "storage": "chunked_write growing_memory npy row_reader/direct_block row_reader/piece_reader row_writer "
+    "unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
     "device": "device_memory",

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ramet/array.h"
 #include "ramet/block_edges.h"
@@ -27,6 +28,8 @@ struct AggregateOptions {
   Reduce reduce = Reduce::kSum;
   const Array* weights = nullptr;  // of sums and means; nullptr: all 1
   int threads = 0;
+  // For aggregate_in_one_pass(): the file that x fills from its begin, where it has no name.
+  std::string path = {};
 };
 
 // out[d] = the sum of (weight times) x[s] over the edges (s, d), of at least num_src rows; divided
@@ -40,7 +43,8 @@ void aggregate(const BlockEdges& edges,
 // The same, with x read once, from the first row that is needed to the last, and ahead of need: for
 // a mapping that memory does not hold. A destination's edges are taken by piece of x, then in
 // order: these are the bits of aggregate() where the sources of each destination ascend. x is
-// float32 or float64. Takes 8 bytes an edge, and a copy of the weights, from the process's pool.
+// float32 or float64. Takes 8 bytes an edge, and a copy of the weights, from the process's pool,
+// and 16 MiB for parts of x.
 void aggregate_in_one_pass(const BlockEdges& edges,
                            const Array& x,
                            const Array& out,

@@ -94,18 +94,19 @@ void bind_aggregate(nb::module_& m) {
         name,
         [function = function](const BlockEdges& edges, const AnyArray& x, const Buffer& out,
                               const std::string& reduce, const std::optional<AnyArray>& weights,
-                              int threads) {
+                              int threads, const std::string& path) {
           const Array rows = borrow(x), result = borrow_out(out);
           const Array factors = weights ? borrow(*weights) : Array{};
           const AggregateOptions options{.reduce = reduce_named(reduce),
                                          .weights = weights ? &factors : nullptr,
-                                         .threads = threads};
+                                         .threads = threads,
+                                         .path = path};
           const GilRelease release;
           function(edges, rows, result, options);
         },
         nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("out").noconvert(),
         nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
-        nb::arg("threads") = 1);
+        nb::arg("threads") = 1, nb::arg("path") = "");
   }
   // Straight from a table, of the rows `ids`.
   m.def(

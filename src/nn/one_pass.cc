@@ -2,9 +2,9 @@
 //
 // Edges are counted into pieces of x that fit a cache, in linear time. The pieces are then read
 // once, in order and ahead, and each adds what its edges send to the results, which memory does
-// hold. So a disk reads in sequence, where the order of edges would have it read at random. Within
-// a piece edges keep the order of destinations: a row of results has one thread, and sources in
-// ascending order.
+// hold. So a disk reads in sequence, where the order of edges would have it read at random. A piece
+// that is in memory is used where it is. Within a piece edges keep the order of destinations: a row
+// of results has one thread, and sources in ascending order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -19,18 +19,20 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/pages.h"
+#include "storage/row_reader/piece_reader.h"
 
 namespace ramet {
 namespace {
 
 constexpr int64_t kPieceBytes = int64_t{8} << 20;  // of x: together with its edges in the cache
-constexpr int64_t kPiecesAhead = 8;                // that are being read
+constexpr int64_t kPiecesAhead = 8;                // that the kernel is to read
 constexpr int64_t kEdgeBytes = int64_t{64} << 10;  // an edge is worth reading so much of a piece
 
 // The number of the piece that a source lies in.
 struct PieceOf {
   int shift = 0;
   int64_t operator()(int32_t source) const { return source >> shift; }
+  [[nodiscard]] int64_t num_rows() const { return int64_t{1} << shift; }
 };
 
 int shift_of(int64_t row_bytes) {
@@ -41,7 +43,7 @@ int shift_of(int64_t row_bytes) {
 // Edges by piece of x; in a piece by destination, as they were.
 struct EdgesByPiece {
   std::vector<int64_t> begins;  // of each piece, and the end
-  Array sources, targets;       // int32[num_edges]
+  Array sources, targets;       // int32[num_edges]; sources: rows of the piece
   Array weights;                // [num_edges, heads]
 };
 
@@ -64,13 +66,14 @@ EdgesByPiece sort_by_piece(const BlockEdges& edges, PieceOf piece_of, const Aggr
       how.weights == nullptr ? size_t{0} : static_cast<size_t>(how.weights->row_bytes());
   const CountingSort<int32_t, PieceOf> sort(sources, num_pieces, by_piece.begins.data(),
                                             how.threads, piece_of);
+  const int64_t first_behind = piece_of.num_rows();
   sort.visit([&](auto part) {
     auto next = std::upper_bound(indptr.begin(), indptr.end(), part.begin());
     for (int64_t e = part.begin(); e < part.end(); ++e) {
       while (*next <= e)
         ++next;
       const int64_t to = part.take(e);
-      to_sources[to] = sources[static_cast<size_t>(e)];
+      to_sources[to] = sources[static_cast<size_t>(e)] & static_cast<int32_t>(first_behind - 1);
       to_targets[to] = static_cast<int32_t>(next - indptr.begin() - 1);
       if (weight_bytes > 0)
         std::memcpy(
@@ -88,17 +91,27 @@ class Pass {
   Pass(const EdgesByPiece& edges, PieceOf piece_of, const Array& x, int64_t num_src)
       : edges_(edges), piece_of_(piece_of), x_(x), num_src_(num_src) {}
 
-  [[nodiscard]] bool run(AggregateArgs args, AggregateKernel kernel, int threads) const {
+  [[nodiscard]] bool run(AggregateArgs args,
+                         AggregateKernel kernel,
+                         const AggregateOptions& how) const {
+    PieceReader reader(x_, how.path, piece_of_.num_rows());
     args.indices = sources();
     args.weights = edges_.weights.data;
     std::atomic<bool> is_good{true};
     const int64_t num_pieces = std::ssize(edges_.begins) - 1;
+    std::vector<bool> is_read(static_cast<size_t>(num_pieces));
     for (int64_t piece = -kPiecesAhead; piece < num_pieces; ++piece) {
-      if (piece + kPiecesAhead < num_pieces) request(piece + kPiecesAhead);
+      const int64_t ahead = piece + kPiecesAhead;
+      if (ahead < num_pieces) is_read[static_cast<size_t>(ahead)] = !request(ahead, reader);
+      if (piece >= 0) args.rows = x_at(first_row(piece));
+      if (piece >= 0 && is_read[static_cast<size_t>(piece)]) args.rows = reader.finish();
+      if (const int64_t next = piece + 1; next >= 0 && next < num_pieces)
+        if (is_read[static_cast<size_t>(next)]) reader.begin(first_row(next), num_rows(next));
       if (piece < 0) continue;
+      args.num_rows = num_rows(piece);
       const int64_t first = begin(piece), last = begin(piece + 1);
       const int64_t grain = std::max<int64_t>(1, kGrainBytes / x_.row_bytes());
-      parallel_for(last - first, grain, threads, [&](int64_t from, int64_t to) {
+      parallel_for(last - first, grain, how.threads, [&](int64_t from, int64_t to) {
         const int64_t from_edge = border(first + from, first, last);
         if (!add(args, kernel, from_edge, border(first + to, first, last))) is_good = false;
       });
@@ -112,6 +125,13 @@ class Pass {
   [[nodiscard]] int64_t begin(int64_t piece) const {
     return edges_.begins[static_cast<size_t>(piece)];
   }
+  [[nodiscard]] int64_t first_row(int64_t piece) const { return piece << piece_of_.shift; }
+  [[nodiscard]] int64_t num_rows(int64_t piece) const {
+    return std::min(piece_of_.num_rows(), num_src_ - first_row(piece));
+  }
+  [[nodiscard]] const char* x_at(int64_t row) const {
+    return static_cast<const char*>(x_.data) + row * x_.row_bytes();
+  }
   [[nodiscard]] const int32_t* sources() const {
     return static_cast<const int32_t*>(edges_.sources.data);
   }
@@ -119,16 +139,19 @@ class Pass {
     return static_cast<const int32_t*>(edges_.targets.data);
   }
 
-  // Reads a piece ahead; of one with few edges the rows alone.
-  void request(int64_t piece) const {
-    const auto* const rows = static_cast<const char*>(x_.data);
-    const int64_t row_bytes = x_.row_bytes(), first = begin(piece), last = begin(piece + 1);
-    const int64_t row = piece << piece_of_.shift;
-    const int64_t end = std::min(row + (int64_t{1} << piece_of_.shift), num_src_);
-    if ((last - first) * kEdgeBytes >= (end - row) * row_bytes)
-      return read_ahead(rows + row * row_bytes, (end - row) * row_bytes);
-    for (int64_t e = first; e < last; ++e)
-      read_ahead(rows + sources()[e] * row_bytes, row_bytes);
+  // Has the kernel read a piece; of one with few edges the rows alone. False where it is left to
+  // `reader`.
+  [[nodiscard]] bool request(int64_t piece, PieceReader& reader) const {
+    const int64_t row_bytes = x_.row_bytes(), row = first_row(piece), count = num_rows(piece);
+    const int64_t first = begin(piece), last = begin(piece + 1);
+    if ((last - first) * kEdgeBytes < count * row_bytes) {
+      for (int64_t e = first; e < last; ++e)
+        read_ahead(x_at(row + sources()[e]), row_bytes);
+      return true;
+    }
+    if (reader.is_for(row, count)) return false;
+    read_ahead(x_at(row), count * row_bytes);
+    return true;
   }
 
   // The first edge from `edge` on that begins a destination: only one thread adds to its row.
@@ -191,7 +214,7 @@ void aggregate_rows(const BlockEdges& edges,
     std::ranges::fill(row, start_of<T>(how.reduce));
   });
   const AggregateKernel kernel = adding_kernel(row_type(x, "x"), args.width / args.heads);
-  if (!Pass(by_piece, piece_of, x, edges.num_src()).run(args, kernel, how.threads))
+  if (!Pass(by_piece, piece_of, x, edges.num_src()).run(args, kernel, how))
     throw_invalid("edges were written to during an aggregation");
   const auto indptr = edges.indptr().as<int64_t>();
   for_each_row<T>(out, how.threads, [&](int64_t d, std::span<T> row) {

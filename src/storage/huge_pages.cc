@@ -28,6 +28,20 @@ bool is_resident(std::byte* data, size_t size) {
   return std::all_of(resident, end, [](unsigned char flags) { return (flags & 1) != 0; });
 }
 
+// Calls body(data, size) for the parts of whole pages between multiples of 2 MiB.
+template <typename Body>
+void for_each_window(const void* data, int64_t size, const Body& body) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t end = address + static_cast<uintptr_t>(size);
+  for (uintptr_t begin = address / page * page; begin < end;) {
+    const auto behind = static_cast<uintptr_t>(round_up(int64_t(begin) + 1, kHugeAlignment));
+    const uintptr_t next = std::min(behind, end);
+    body(reinterpret_cast<std::byte*>(begin), next - begin);
+    begin = next;
+  }
+}
+
 }  // namespace
 
 // A collapse wants one page to start from, and fills the rest with zeros. It does not ask whether
@@ -49,17 +63,18 @@ bool collapse_pages(uintptr_t address, int64_t bytes) {
   return begin >= end || ::madvise(reinterpret_cast<void*>(begin), end - begin, kCollapse) == 0;
 }
 
+bool are_resident(const void* data, int64_t size) {
+  bool are = true;
+  for_each_window(data, size, [&](std::byte* window, size_t bytes) {
+    are = are && is_resident(window, bytes);
+  });
+  return are;
+}
+
 void map_resident_pages(const void* data, int64_t size) {
-  const auto address = reinterpret_cast<uintptr_t>(data);
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const uintptr_t end = address + static_cast<uintptr_t>(size);
-  for (uintptr_t begin = address / page * page; begin < end;) {
-    const auto behind = static_cast<uintptr_t>(round_up(int64_t(begin) + 1, kHugeAlignment));
-    const uintptr_t next = std::min(behind, end);
-    auto* const window = reinterpret_cast<std::byte*>(begin);
-    if (is_resident(window, next - begin)) ::madvise(window, next - begin, kPopulateRead);
-    begin = next;
-  }
+  for_each_window(data, size, [](std::byte* window, size_t bytes) {
+    if (is_resident(window, bytes)) ::madvise(window, bytes, kPopulateRead);
+  });
 }
 
 }  // namespace ramet

@@ -12,6 +12,9 @@ namespace ramet {
 // refuses.
 void reserve_huge_pages(int fd, int64_t offset, int64_t size);
 
+// Whether all of `size` bytes at `data`, which are mapped, are in memory.
+[[nodiscard]] bool are_resident(const void* data, int64_t size);
+
 // Puts what is in memory already of `size` bytes at `data` into this process's page tables.
 void map_resident_pages(const void* data, int64_t size);
 

@@ -3,6 +3,9 @@
 #include "ramet/aggregate.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +14,14 @@
 #include <numeric>
 #include <vector>
 
+#include "base/system/posix.h"
 #include "kernels/cpu/aggregate.h"
 #include "nn/aggregation_cases.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "support/mapped.h"
+#include "support/temp_dir.h"
 
 using namespace ramet;
 
@@ -101,6 +107,31 @@ TEST_CASE("one pass over pieces of rows gives the bits of sums in the order of s
   const Rows halves(DType::kFloat16, {40, 1}), out(DType::kFloat16, {9, 1});
   CHECK_THROWS_WITH_AS(aggregate_in_one_pass(block, halves.array, out.array, {}),
                        doctest::Contains("expected float32 or float64"), Error);
+}
+
+TEST_CASE("one pass over rows of a file gives the same, whether memory has its pages or not") {
+  constexpr int64_t kRows = 1100, kWidth = 4096;  // 512 rows a piece
+  Edges edges(300, kRows, [](int64_t d) { return d % 9; });
+  for (size_t d = 0; d < 300; ++d)
+    std::sort(edges.indices.begin() + edges.indptr[d], edges.indices.begin() + edges.indptr[d + 1]);
+  const BlockEdges block = edges.block();
+  const Rows x(DType::kFloat32, {kRows, kWidth}, 1);
+  const auto bytes = static_cast<size_t>(x.array.bytes());
+  const test::TempDir folder;
+  test::write_file(folder / "x", {reinterpret_cast<const char*>(x.bytes.data()), bytes});
+  const Fd file(::open((folder / "x").c_str(), O_RDONLY | O_CLOEXEC));
+  ::fdatasync(file.get());
+  ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  const auto mapped = test::map_pages(bytes, PROT_READ, MAP_SHARED, file.get());
+  const Array on_disk{mapped.get(), DType::kFloat32, {kRows, kWidth}, nullptr, true};
+  const Rows expected(DType::kFloat32, {300, kWidth});
+  aggregate(block, x.array, expected.array, {.reduce = Reduce::kMean});
+  for (const bool in_memory : {false, true}) {
+    if (in_memory) CHECK(std::memcmp(mapped.get(), x.bytes.data(), bytes) == 0);
+    const Rows out(DType::kFloat32, {300, kWidth}, 2);
+    aggregate_in_one_pass(block, on_disk, out.array, {.reduce = Reduce::kMean, .threads = 2});
+    CHECK(out.bytes == expected.bytes);
+  }
 }
 
 TEST_CASE("aggregates and gradients are what arithmetic, edge by edge, gives") {

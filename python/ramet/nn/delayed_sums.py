@@ -14,7 +14,9 @@ import torch
 from torch.utils.dlpack import to_dlpack
 
 from ramet import _core
+from ramet.nn.core_ops import new
 from ramet.nn.edges import BlockEdges
+from ramet.nn.rows_in_files import path_of
 
 _SUMMED = (torch.float32, torch.float64)
 _EDGE_BYTES = 16  # of a block, of all blocks of a pass, and sorted, with destinations
@@ -175,8 +177,9 @@ def _compute_in_one_pass(sums: list[_Sum]) -> None:
     edges = _joined([a_sum.edges for a_sum in sums])
     for a_sum in sums:
         a_sum.edges = a_sum.weights = None
-    out = x.new_empty((edges.num_dst, *x.shape[1:]))
-    _core.aggregate_in_one_pass(edges.core, to_dlpack(x), to_dlpack(out), reduce, weights, torch.get_num_threads())
+    out = new(x, edges.num_dst, *x.shape[1:])
+    threads = torch.get_num_threads()
+    _core.aggregate_in_one_pass(edges.core, to_dlpack(x), to_dlpack(out), reduce, weights, threads, path_of(x))
     for a_sum, result in zip(sums, out.split(counts), strict=True):
         a_sum.result = result
 

@@ -14,6 +14,7 @@ from ramet._support.old_torch import register_pytree_node
 from ramet._support.tensors import to_tensor
 from ramet._support.training import for_training
 from ramet.nn import edge_checks
+from ramet.nn.rows_in_files import write_rows
 from ramet.nn.tracing import is_traced
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class SharedSources:
             _core.read_ahead(to_dlpack(rows))
             part = compute(rows)
             out = self._new((len(x), *part.shape[1:]), part.dtype) if out is None else out
-            out[begin : begin + len(rows)] = part
+            write_rows(out, begin, part)
             begin += len(rows)
         return out
 

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import inspect
 import math
-import mmap
 import os
-import tempfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -34,6 +33,7 @@ from ramet import _core
 from ramet._support.arguments import as_int, as_memory
 from ramet._support.memory import available_memory
 from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
+from ramet._support.tensors import to_tensor
 from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import MAX_THREADS, as_input_nodes, require_whole
@@ -41,6 +41,7 @@ from ramet.loading.sampling import sample
 from ramet.nn.delayed_sums import DelayedSums, in_passes
 from ramet.nn.edges import SharedSources
 from ramet.nn.in_place import RowsInPlace, UnsampledBlock
+from ramet.nn.rows_in_files import map_new_rows, write_rows
 from ramet.tables.table import Table
 
 __all__ = ["layerwise"]
@@ -158,19 +159,18 @@ class _Pass:
                 layer.check(result, num_dst, out)
                 if out is None:
                     out = self._new((count, *result.shape[1:]), result.dtype)
-                out[seeds if ids is not None and everything else slice(done, done + num_dst)] = result.cpu()
+                if ids is not None and everything:
+                    out[seeds] = result.cpu()
+                else:
+                    write_rows(out, done, result.cpu())
                 done += num_dst
                 progress.update(num_dst)
         return out
 
     def _new(self, shape, dtype):
-        num_bytes = math.prod(shape) * dtype.itemsize
-        if self.folder is None or num_bytes == 0:
+        if self.folder is None or math.prod(shape) == 0:
             return torch.empty(shape, dtype=dtype)
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            os.posix_fallocate(file.fileno(), 0, num_bytes)  # or writing to the mapping would end the process
-            mapped = mmap.mmap(file.fileno(), num_bytes)
-        return torch.frombuffer(mapped, dtype=dtype).view(shape)
+        return map_new_rows(self.folder, shape, dtype)
 
     def _results(self, layer, rows, node_type, ids):
         """(nodes, their number, the layer's rows of these) of each batch."""
@@ -215,7 +215,7 @@ class _Pass:
         if graph._core.read_by_row and not is_beyond:
             return None
         if getattr(torch, dtype_name(table.dtype), None) == self.dtype:
-            return table.torch()
+            return _read_only(table.numpy()) if is_beyond else table.torch()
         return self._converted(table) if is_beyond and self.folder is not None else None
 
     def _converted(self, table):
@@ -224,7 +224,7 @@ class _Pass:
         for begin in range(0, len(rows), _ROWS_AT_ONCE):
             ids = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(rows)))
             _core.read_ahead(table.numpy()[begin : begin + len(ids)])
-            rows[begin : begin + len(ids)] = _gathered(table, ids, self.threads)
+            write_rows(rows, begin, _gathered(table, ids, self.threads).to(self.dtype))
         return rows
 
     def _batches(self, node_type, ids):
@@ -344,6 +344,14 @@ def _of(value, node_type):
 
 def _gathered(table, ids, threads):
     return torch.as_tensor(table.gather(ids, threads, dtype="float32" if table.is_encoded else None))
+
+
+def _read_only(rows: np.ndarray) -> torch.Tensor:
+    """A tensor that is not to be written to. Table.torch() maps rows so that they can be, and nobody could say then
+    that they still are those of the file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return to_tensor(rows)
 
 
 def _dtype(model):

@@ -110,11 +110,12 @@ def sums_by_block(x, block):
 @pytest.mark.parametrize("nodes", [None, [7, 3, 3, 1499, 8]])
 def test_rows_that_memory_does_not_hold_are_read_in_passes(store, tmp_path, nodes):
     """By the bits of rows in memory. Each pass reads the rows for a few blocks."""
-    graph, passes, blocks_at_once = ramet.open(store), [], {}
+    graph, passes, paths, blocks_at_once = ramet.open(store), [], set(), {}
     in_one_pass = _core.aggregate_in_one_pass
 
     def counting(edges, *arguments):
         passes.append(edges.num_dst)
+        paths.add(arguments[-1])
         in_one_pass(edges, *arguments)
 
     for name, layer in {**IN_PLACE, **ROUNDED, "two sums": two_sums, "by block": sums_by_block}.items():
@@ -127,6 +128,7 @@ def test_rows_that_memory_does_not_hold_are_read_in_passes(store, tmp_path, node
         assert len(passes) >= 2, name
         blocks_at_once[name] = max(passes) // 100
     assert nodes or blocks_at_once["sage"] == 2
+    assert any(paths)  # of the first layer's rows
 
 
 def test_sums_in_passes_are_in_the_order_of_sources(tmp_path):
