@@ -141,7 +141,7 @@ class Batch:
     @property
     def batch(self):
         """With disjoint=True, int64 [num_nodes]: the position of the seed in whose tree each node is; else None. Seeds
-        of several types are counted one type after another.
+        of several types are counted one type after another; where ranks cooperate, those of rank 0 first.
         """
         if not self._core.disjoint:
             return None

@@ -20,9 +20,9 @@ EVERYWHERE = (CPU, GPU, RANKS)
 SUPPORTED = {
     **{f"sampler={name!r}": (CPU, GPU) if found.one_graph else EVERYWHERE for name, found in SAMPLERS.items()},
     "expand": (CPU, GPU),
-    "disjoint": (CPU, GPU),
-    "time": (CPU, GPU),
-    "input_time": (CPU, GPU),
+    "disjoint": EVERYWHERE,
+    "time": EVERYWHERE,
+    "input_time": EVERYWHERE,
     "tables": EVERYWHERE,
     PROVIDED: (CPU, RANKS),
     PROVIDED_THERE: (GPU,),

@@ -76,12 +76,35 @@ def seeds(batches: list[ramet.Batch]) -> list[tuple]:
     return sorted((t, node) for t, ids in of_types for node in np.asarray(ids).tolist())
 
 
+def trees(batches: list[ramet.Batch]) -> list[tuple]:
+    """(type and id of each node, sorted) of each disjoint tree of the union, sorted. Ranks number trees together."""
+    of_trees: dict[int, list] = {}
+    for batch in batches if batches[0].batch is not None else ():
+        types = batch.graph.node_types
+        n_id, tree_of = by_type(batch.n_id, types), by_type(batch.batch, types)
+        for t in types:
+            for node, tree in zip(np.asarray(n_id[t]).tolist(), np.asarray(tree_of[t]).tolist()):
+                of_trees.setdefault(tree, []).append((t, node))
+    return sorted(sorted(nodes) for nodes in of_trees.values())
+
+
+def seed_times(batches: list[ramet.Batch]) -> list[tuple]:
+    """(type, id, time) of all seeds, sorted; of batches without times none."""
+    result = []
+    for batch in batches if batches[0].seed_time is not None else ():
+        ids, times = by_type(batch.seeds, [None]), by_type(batch.seed_time, [None])
+        result += [(t, *pair) for t in ids for pair in zip(np.asarray(ids[t]).tolist(), np.asarray(times[t]).tolist())]
+    return sorted(result)
+
+
 def assert_same(together: list[ramet.Batch], alone: ramet.Batch) -> None:
     """The union of what ranks made is what one process makes."""
     assert ramet.fingerprint(together) == alone.fingerprint()
     assert edges(together) == edges([alone])
     assert nodes(together) == nodes([alone])
     assert seeds(together) == seeds([alone])
+    assert trees(together) == trees([alone])
+    assert seed_times(together) == seed_times([alone])
     for batch in together:
         about = batch.epoch, batch.step, batch.global_num_seeds
         assert about == (alone.epoch, alone.step, alone.global_num_seeds)
