@@ -30,6 +30,8 @@ class Routes {
   [[nodiscard]] std::span<const Id> nodes() const { return sorted_.as<Id>(); }
   // Their ids. nodes() is then gone.
   [[nodiscard]] Array take_ids(const AskedNodes& names);
+  // By node, as they were given: who owns it.
+  [[nodiscard]] std::span<const uint16_t> owners() const { return {owner_.data(), size_}; }
   // place()[i] is where nodes[i] stands among them.
   [[nodiscard]] std::span<const int32_t> place() const { return {place_.data(), size_}; }
 

@@ -54,8 +54,9 @@ class CooperativeSampler {
                                              uint64_t epoch,
                                              uint64_t step,
                                              std::span<const ExcludedEdges> excluded = {});
-  // The same of seeds of any owner, each once; disjoint, all are roots of trees. The seeds of the minibatch are then those that ranks
-  // ask this one for, each once, and Minibatch::seed_exchange brings the rows of `seeds`, by owner.
+  // The same of seeds of any owner, each once; disjoint, all are roots of trees. The seeds of the
+  // minibatch are then those that ranks ask this one for, each once, and Minibatch::seed_exchange
+  // brings the rows of `seeds`, by owner.
   [[nodiscard]] Message ask(std::span<const Seeds> seeds,
                             uint64_t epoch,
                             uint64_t step,
@@ -65,8 +66,8 @@ class CooperativeSampler {
   [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const;
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
 
-  // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange says which
-  // rows come from where.
+  // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange, with
+  // Expand::kOnce Minibatch::merged_exchange, says which rows come from where.
   [[nodiscard]] Minibatch take();
 
  private:

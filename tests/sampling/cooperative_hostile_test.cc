@@ -245,7 +245,7 @@ TEST_CASE("chance damage is an error or another batch, never a crash") {
   Random random(5);
   int refused = 0;
   for (int i = 0; i < 300; ++i) {
-    const SampleOptions options = i % 2 ? labor_1() : uniform();
+    const SampleOptions options = i % 3 ? (i % 2 ? labor_1() : uniform()) : trees();
     Ranks ranks(graph(), options, by_hash(*graph(), kRanks));
     try {
       std::optional<Messages> sent = ranks.start(0, seeds());

@@ -23,6 +23,7 @@
 #include "exchange/incoming_ids.h"
 #include "exchange/message.h"
 #include "exchange/routes.h"
+#include "merged_sources.h"
 #include "path_exchange.h"
 #include "ramet/error.h"
 #include "sampling/cooperative_sampler.h"
@@ -61,11 +62,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         routes_(names_.size()),
         requests_(names_.size()),
         seed_places_(names_.size()),
+        merged_(merges() ? names_.size() : 0),
         importance_(membership_, names_, routes_, requests_, pool()) {
-    if (is_disjoint())
-      prepare_for_keys(layer_, graph());
-    else
-      prepare(layer_, graph());
+    prepare_all(layer_);
+    if (merges()) prepare_all(merged_index_);
     prepare_own(own_);
     if (hop_sampler_.has_importance()) prepare_own(importance_.own_candidates());
   }
@@ -123,10 +123,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     if (std::exchange(stage_, Stage::kIdle) != Stage::kComplete)
       throw_invalid(
           "no minibatch is complete: call start(), and receive() until it returns nothing");
-    const Array times = times_of_seeds();
     auto [n_id, trees] = hop_sampler_.take_lists(own_);
     Minibatch minibatch = driver_.finish(std::move(n_id), std::move(trees));
-    minibatch.seed_times = times;
+    if (merges()) merge(minibatch);
+    minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
     minibatch.seed_exchange = std::move(seed_exchange_);
     return minibatch;
   }
@@ -150,6 +150,17 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     return names;
   }
 
+  [[nodiscard]] bool merges() const {
+    return hop_sampler_.options().sample.expand == Expand::kOnce;
+  }
+
+  void prepare_all(NodeIndexes<Id>& nodes) const {
+    if (is_disjoint())
+      prepare_for_keys(nodes, graph());
+    else
+      prepare(nodes, graph());
+  }
+
   void prepare_own(NodeIndexes<Id>& nodes) const {
     if (is_disjoint()) return prepare_for_keys(nodes, graph());
     std::vector<NodeRange> spans;
@@ -165,6 +176,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
               std::span<const ExcludedEdges> excluded) {
     stage_ = Stage::kIdle;
     seed_exchange_.clear();
+    for (size_t t = 0; t < merged_.size(); ++t)
+      merged_[t].start_batch(merged_index_[t], ranks_);
     hop_sampler_.exclude(excluded);
     driver_.start(seeds, epoch, step);
     const auto& options = hop_sampler_.options();
@@ -199,7 +212,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     start_with_seeds(layer_);
     for (NodeIndex<Id>& of_type : own_)
       of_type.start_batch(std::span<const Id>());
-    route(std::vector<int64_t>(own_.size(), 0));
+    for (size_t t = 0; t < own_.size(); ++t)
+      route(t, layer_[t].ids());
     Message message = ask_owners(false);
     for (size_t t = 0; t < own_.size(); ++t)
       seed_places_[t].assign(routes_[t].place().begin(), routes_[t].place().end());
@@ -209,32 +223,15 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   // Begins with what ranks asked for.
   void take_seeds(const Message& from_ranks) {
-    seed_exchange_ = receive_nodes(from_ranks, false);
+    receive_nodes(from_ranks, false);
+    for (size_t t = 0; t < own_.size(); ++t)
+      seed_exchange_.push_back(plan(t));
     const auto ids = hop_sampler_.take_lists(own_).n_id;
     std::vector<Seeds> seeds;
     for (const SeedCount& asked : driver_.seed_counts())
       seeds.push_back(
           {.type = asked.type, .ids = ids[static_cast<size_t>(asked.type)].template as<int64_t>()});
     driver_.set_seeds(seeds);
-  }
-
-  // Minibatch::seed_times.
-  [[nodiscard]] Array times_of_seeds() const {
-    if (trees_.times().data == nullptr) return {};
-    Array times = trees_.times();
-    const auto of_trees = times.template as<int64_t>();
-    const auto width = static_cast<size_t>(times.shape.size() == 1 ? 1 : 2);
-    times.shape[0] = driver_.num_seeds();
-    times = pool().allocate_array(DType::kInt64, times.shape);
-    auto* out = static_cast<int64_t*>(times.data);
-    for (const SeedCount& of_type : driver_.seed_counts()) {
-      const auto type = static_cast<size_t>(of_type.type);
-      for (const Id seed : own_[type].ids().first(static_cast<size_t>(of_type.count))) {
-        const auto tree = static_cast<size_t>(names_[type].tree(seed));
-        out = std::copy_n(of_trees.begin() + static_cast<long>(tree * width), width, out);
-      }
-    }
-    return times;
   }
 
   void check_owned(size_t seed_type) const {
@@ -267,69 +264,101 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   Message sample_sources() {
     block_.relations =
         hop_sampler_.sample(layer_, destinations_, driver_.step_keys(), driver_.hop());
-    route(block_.num_dst);
+    for (size_t t = 0; t < own_.size(); ++t)
+      route_found(t);
     Message message = ask_owners(hop_sampler_.is_monotonic());
-    if (ranks_ > 1) {
-      for (Relation& relation : block_.relations)
-        renumber(relation);
-    }
+    for (Relation& relation : block_.relations)
+      renumber(relation);
     stage_ = Stage::kSources;
     return message;
   }
 
-  // The nodes of layer_ after the first `num_known` of each type are to go to their owners.
-  void route(const std::vector<int64_t>& num_known) {
-    for (size_t t = 0; t < own_.size(); ++t)
-      routes_[t].build(layer_[t].ids().subspan(static_cast<size_t>(num_known[t])), names_[t],
-                       membership_.owners[t], pool());
+  // The sources that are not among this rank's nodes.
+  void route_found(size_t t) {
+    const int64_t num_own = own_[t].size(), end = layer_[t].size();
+    std::span<const Id> found = layer_[t].ids().subspan(static_cast<size_t>(num_own));
+    if (merges()) found = merged_[t].add(found);
+    route(t, found);
+    if (!hop_sampler_.is_monotonic()) return;
+    auto paths = hop_sampler_.path_times().take(t, num_own, end);
+    if (merges()) merged_[t].keep_new(paths);
+    paths_.set(t, paths, routes_[t]);
+  }
+
+  void route(size_t t, std::span<const Id> nodes) {
+    routes_[t].build(nodes, names_[t], membership_.owners[t], pool());
   }
 
   Message ask_owners(bool with_paths) {
     const size_t types = own_.size();
-    for (size_t t = 0; with_paths && t < types; ++t)
-      paths_.take(hop_sampler_.path_times(), t, block_.num_dst[t], routes_[t]);
     return message_of<Id>(with_paths ? 2 * types : types, ranks_, pool(), [&](size_t list) {
       return list < types ? Values<Id>{routes_[list].counts(), routes_[list].nodes()}
                           : paths_.values(list - types);
     });
   }
 
-  // From the order in which sources were found to that of their owners.
+  [[nodiscard]] size_t source_type(const Relation& relation) const {
+    return static_cast<size_t>(graph().edge_types()[static_cast<size_t>(relation.edge_type)].src);
+  }
+
+  // From the order in which sources were found to that of their owners; what is merged, to ~number.
   void renumber(Relation& relation) const {
-    const EdgeType& edges = graph().edge_types()[static_cast<size_t>(relation.edge_type)];
-    const auto src = static_cast<size_t>(edges.src);
+    const size_t src = source_type(relation);
+    const auto num_own = static_cast<int32_t>(own_[src].size());
+    if (layer_[src].size() == num_own || (ranks_ == 1 && !merges())) return;
+    if (merges()) {
+      const int32_t* number = merged_[src].numbers().data();
+      return renumber_from(num_own, relation, [=](int32_t found) { return ~number[found]; });
+    }
     const int32_t* place = routes_[src].place().data();
-    if (routes_[src].place().empty()) return;
-    const auto num_dst = static_cast<int32_t>(block_.num_dst[src]);
+    renumber_from(num_own, relation, [=](int32_t found) { return num_own + place[found]; });
+  }
+
+  // Local ids from `first` on become at(id - first).
+  template <typename At>
+  void renumber_from(int32_t first, Relation& relation, const At& at) const {
     auto* local = static_cast<int32_t*>(relation.indices.data);
     constexpr int64_t kGrain = 1 << 16;
     parallel_for(relation.indices.rows(), kGrain, hop_sampler_.options().threads,
                  [&](int64_t begin, int64_t end) {
                    for (int64_t e = begin; e < end; ++e) {
                      // Not a branch: whether a source is a destination is as good as random.
-                     const int32_t found = local[e] - num_dst;
-                     const int32_t renumbered = num_dst + place[std::max(found, 0)];
+                     const int32_t found = local[e] - first;
+                     const int32_t renumbered = at(std::max(found, 0));
                      local[e] = found < 0 ? local[e] : renumbered;
                    }
                  });
   }
 
+  // Of what was sampled, the sources and their plan.
+  void merge(Minibatch& minibatch) {
+    for (size_t t = 0; t < own_.size(); ++t)
+      minibatch.merged_exchange.push_back(merged_[t].finish(static_cast<size_t>(membership_.rank),
+                                                            own_[t].size(), names_[t], pool()));
+    for (Block& block : minibatch.blocks)
+      for (Relation& relation : block.relations)
+        merged_[source_type(relation)].place(relation);
+  }
+
   // Appends the nodes that ranks ask for to own_.
-  std::vector<ExchangePlan> receive_nodes(const Message& from_ranks, bool with_paths) {
+  void receive_nodes(const Message& from_ranks, bool with_paths) {
     const size_t types = own_.size();
     const MessageReader<Id> from(from_ranks, ranks_, with_paths ? 2 * types : types);
-    std::vector<ExchangePlan> plans;
     for (size_t t = 0; t < types; ++t) {
       requests_[t].insert(from, t, ranks_, names_[t], own_[t], pool());
       if (with_paths) paths_.add(from, types + t, requests_[t], t, hop_sampler_.path_times());
-      plans.push_back(plan(t));
     }
-    return plans;
   }
 
   void finish_hop(const Message& from_ranks) {
-    block_.exchange = receive_nodes(from_ranks, hop_sampler_.is_monotonic());
-    block_.num_src = sizes(layer_);
+    receive_nodes(from_ranks, hop_sampler_.is_monotonic());
+    for (size_t t = 0; t < own_.size(); ++t) {
+      if (merges())
+        merged_[t].exchange(routes_[t], requests_[t]);
+      else
+        block_.exchange.push_back(plan(t));
+    }
+    block_.num_src = sizes(merges() ? own_ : layer_);
     driver_.add(std::move(block_));
   }
 
@@ -354,8 +383,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   std::vector<Routes<Id>> routes_;  // of what this rank asks for
   std::vector<IncomingIds<Id>> requests_;          // of what it is asked for
   std::vector<std::vector<int32_t>> seed_places_;  // of the seeds that it asks for
-  ImportanceExchange<Id> importance_;              // of LABOR-i
-  PathExchange<Id> paths_;                         // with Time::monotonic
+  NodeIndexes<Id> merged_index_;
+  std::vector<MergedSources<Id>> merged_;  // with Expand::kOnce
+  ImportanceExchange<Id> importance_;      // of LABOR-i
+  PathExchange<Id> paths_;                 // with Time::monotonic
 
   Stage stage_ = Stage::kIdle;
   bool asks_ = false;  // for its seeds

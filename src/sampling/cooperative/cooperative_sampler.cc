@@ -34,8 +34,8 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
                                        int threads) {
   check(options, *graph);
   check(membership, *graph);
-  if (options.expand == Expand::kOnce || std::holds_alternative<Budget>(options.method))
-    throw_invalid("ranks that cooperate sample with expand = 'every', without budgets");
+  if (std::holds_alternative<Budget>(options.method))
+    throw_invalid("ranks that cooperate sample without budgets");
   const bool is_narrow = has_narrow_ids(*graph) && !options.disjoint;
   HopOptions all{graph, std::move(options), pool ? pool : BufferPool::shared(), threads};
   if (is_narrow) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,20 +19,18 @@ namespace ramet {
 template <typename Id>
 class PathExchange {
  public:
-  // Takes from `paths` those of the nodes from position `begin` on, which `routes` sends.
-  void take(PathTimes<Id>& paths, size_t type, int64_t begin, const Routes<Id>& routes) {
+  // `paths`: of the nodes that `routes` sends.
+  void set(size_t type, std::span<const TimeSpan> paths, const Routes<Id>& routes) {
     counts_.resize(std::max(counts_.size(), type + 1));
     times_.resize(counts_.size());
     counts_[type].clear();
     for (const int64_t count : routes.counts())
       counts_[type].push_back(2 * count);
-    const auto place = routes.place();
-    times_[type].resize(2 * place.size());
-    const auto taken = paths.take(type, begin, begin + std::ssize(place));
-    for (size_t i = 0; i < place.size(); ++i) {
-      const auto at = 2 * static_cast<size_t>(place[i]);
-      times_[type][at] = static_cast<Id>(taken[i].first);
-      times_[type][at + 1] = static_cast<Id>(taken[i].last);
+    times_[type].resize(2 * paths.size());
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const auto at = 2 * static_cast<size_t>(routes.place()[i]);
+      times_[type][at] = static_cast<Id>(paths[i].first);
+      times_[type][at + 1] = static_cast<Id>(paths[i].last);
     }
   }
   [[nodiscard]] Values<Id> values(size_t type) const { return {counts_[type], times_[type]}; }

@@ -62,4 +62,20 @@ void SharedTrees::receive(const Message& from_ranks, BufferPool& pool) {
   std::copy(all.begin(), all.end(), static_cast<int64_t*>(times_.data));
 }
 
+Array SharedTrees::times_of_seeds(const Minibatch& minibatch, BufferPool& pool) const {
+  if (!have_times_) return {};
+  const auto of_trees = times_.as<int64_t>();
+  const auto width = static_cast<size_t>(times_.shape.size() == 1 ? 1 : 2);
+  std::vector<int64_t> shape = times_.shape;
+  shape[0] = minibatch.num_seeds;
+  Array times = pool.allocate_array(DType::kInt64, shape);
+  auto* out = static_cast<int64_t*>(times.data);
+  for (const auto& [type, count] : minibatch.seeds) {
+    const auto trees = minibatch.trees[static_cast<size_t>(type)].as<int64_t>();
+    for (const int64_t tree : trees.first(static_cast<size_t>(count)))
+      out = std::copy_n(&of_trees[static_cast<size_t>(tree) * width], width, out);
+  }
+  return times;
+}
+
 }  // namespace ramet

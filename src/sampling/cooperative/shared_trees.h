@@ -8,6 +8,7 @@
 #include "exchange/message.h"
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/sampler.h"
 
 namespace ramet {
 
@@ -24,6 +25,8 @@ class SharedTrees {
   [[nodiscard]] int64_t first() const { return first_; }  // of this rank
   // Of all trees, as of seed_times().
   [[nodiscard]] const Array& times() const { return times_; }
+  // Minibatch::seed_times of this rank's.
+  [[nodiscard]] Array times_of_seeds(const Minibatch& minibatch, BufferPool& pool) const;
 
  private:
   const size_t rank_, ranks_;

@@ -5,19 +5,12 @@ import itertools
 
 import numpy as np
 import pytest
-from small_graphs import NUM_NODES, heterogeneous, homogeneous
+from small_graphs import NUM_NODES, homogeneous
 from timed_graphs import some_times, timed_pair, timed_types
 from together import Together, assert_same, random_ownership
 
 import ramet
 
-torch = pytest.importorskip("torch")
-
-import cooperative_ranks as ranks  # noqa: E402  (these need torch)
-from sage import Sage, train  # noqa: E402
-from test_cooperative_ranks import OPTIONS, TYPED, assert_same_training  # noqa: E402
-
-WORLD = 3
 SAMPLERS = (
     ramet.Uniform(),
     ramet.Labor(2, table="w"),
@@ -58,6 +51,7 @@ def test_trees_of_ranks_are_those_of_one_process(case):
         batch_size=11,
         sampler=sampler,
         disjoint=True,
+        expand=("every", "once")[(case + case // 4) % 2],
         time=time,
         input_time=given,
     )
@@ -79,6 +73,7 @@ def test_trees_of_several_types(of, sort):
         input_time={t: some_times(9, 3) for t in seeds},
         batch_size=13,
         shuffle=True,
+        expand="every" if sort else "once",
         time=ramet.Time("time", monotonic=True),
     )
     for together, alone in group.pairs():
@@ -94,31 +89,3 @@ def test_own_trees_have_the_numbers_of_own_seeds():
         assert all((np.asarray(block.n_id) < NUM_NODES).all() for block in batch.blocks)
         first += batch.num_seeds
     assert first == 20
-
-
-# ---- training, with torch.distributed
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trees")
-    ramet.save(homogeneous(time=some_times(NUM_NODES, 1)), folder / "one")
-    ramet.save(heterogeneous(), folder / "several")
-    return {"one": str(folder / "one"), "several": str(folder / "several")}
-
-
-TRAINING = {
-    "trees": (3, "one", {"disjoint": True, "sampler": ramet.Labor(1)}),
-    "time": (2, "one", {"time": ramet.Time("time", monotonic=True)}),
-    "types": (3, "several", {"time": ramet.Time("age"), "input_time": np.arange(90) % 50 + 20}),
-}
-
-
-@pytest.mark.parametrize("case", TRAINING)
-def test_training_is_that_of_one_process(world, stores, case):
-    size, store, change = TRAINING[case]
-    options = (OPTIONS if store == "one" else TYPED) | change
-    model = {"seed_type": "node" if store == "one" else "paper"}
-    loader = ramet.NeighborLoader(ramet.open(stores[store]), ranks=False, **options)
-    expected = train(loader, Sage(loader.graph, **model), None, 12)
-    assert_same_training(world.call(ranks.train, stores[store], options, 12, model, size=size), expected)
