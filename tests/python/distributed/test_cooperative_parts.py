@@ -25,13 +25,15 @@ def of_rank(out, input_nodes, options) -> list[tuple]:
     return batches(part, input_nodes, ranks=ramet.Cooperate(), **options)
 
 
-@pytest.mark.parametrize("method", ["metis", "range", "hash"])
-@pytest.mark.parametrize("sampler", ["uniform", "labor"])
-def test_parts_make_the_batches_of_the_whole_graph(world, method, sampler, tmp_path):
+TREES = {"expand": "once", "disjoint": True}
+
+
+@pytest.mark.parametrize("method, options", [("metis", {}), ("range", TREES), ("hash", {"sampler": "labor"})])
+def test_parts_make_the_batches_of_the_whole_graph(world, method, options, tmp_path):
     graph = homogeneous()
     ramet.partition(graph, WORLD, tmp_path, method=method)
-    ranks = world.call(of_rank, str(tmp_path), "train", {"sampler": sampler})
-    together = world.call(of_whole, sampler, method, str(tmp_path))
+    ranks = world.call(of_rank, str(tmp_path), "train", options)
+    together = world.call(of_whole, options, str(tmp_path))
     for ours, theirs in zip(ranks, together, strict=True):
         for mine, other in zip(ours, theirs, strict=True):
             for part, whole in zip(mine[:3], other[:3], strict=True):
@@ -39,9 +41,9 @@ def test_parts_make_the_batches_of_the_whole_graph(world, method, sampler, tmp_p
             assert mine[3:] == other[3:]
 
 
-def of_whole(sampler, method, out) -> list[tuple]:
+def of_whole(options, out) -> list[tuple]:
     """The same ranks with the same owners, each with the whole graph."""
-    return batches(homogeneous(), "train", ranks=ramet.Cooperate(ownership=f"{out}/owner/node.npy"), sampler=sampler)
+    return batches(homogeneous(), "train", ranks=ramet.Cooperate(ownership=f"{out}/owner/node.npy"), **options)
 
 
 def test_heterogeneous_parts(world, tmp_path):
