@@ -56,7 +56,7 @@ EXPORTS = {
     "kernels": "kernels adam_rates cuda_backend cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
     "device": "device_memory",
-    "exchange": "incoming_ids message routes",
+    "exchange": "asked_nodes incoming_ids message routes",
     "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_places "
     "device/named_rows device/placement_plan",
     "sampling": "cooperative_sampler node_index links/edge_finder rows",

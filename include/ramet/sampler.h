@@ -73,6 +73,9 @@ struct Minibatch {
   // int64, by node type: the position of the seed in whose tree each node is. Empty unless
   // disjoint.
   std::vector<Array> trees;
+  // By node type, where cooperating ranks made it with Expand::kOnce: sources of relations are
+  // positions among this rank's nodes, n_id, and the rows that are pulled. Else empty.
+  std::vector<ExchangePlan> merged_exchange;
   // By node type, where cooperating ranks asked for seeds that others may own: how the rows of the
   // seeds, after the last layer, come to the ranks that asked. Else empty.
   std::vector<ExchangePlan> seed_exchange;
@@ -105,6 +108,7 @@ void for_each_array(AnyMinibatch& minibatch, Body&& body) {
     }
     each_of(block.exchange);
   }
+  each_of(minibatch.merged_exchange);
   each_of(minibatch.seed_exchange);
 }
 
@@ -172,7 +176,8 @@ class NeighborSampler {
 [[nodiscard]] std::vector<Array> hops_of_nodes(const Minibatch& batch);
 // int64, by node type: the node whose neighbor each was when it was found, -1 for seeds. Its number
 // counts the nodes of all types, type after type in the order of n_id. kInvalidArgument for a batch
-// that is not merged, or induced: nodes of that have no parent.
+// that is not merged, or induced: nodes of that have no parent. The same where ranks cooperate: the
+// parent may be of another.
 [[nodiscard]] std::vector<Array> parents_of_nodes(const Graph& graph, const Minibatch& batch);
 
 // The same of all hops of a minibatch, the seeds' hop first, for one edge type: with Expand::kOnce

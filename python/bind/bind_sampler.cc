@@ -132,6 +132,10 @@ void bind_batch(nb::module_& m) {
                       size_t type) { return block_of(b, block).exchange.at(type); })
       .def("has_plan",
            [](const PyBatch& b, size_t block) { return !block_of(b, block).exchange.empty(); })
+      .def("merged_plan",
+           [](const PyBatch& b, size_t type) { return b.batch.minibatch.merged_exchange.at(type); })
+      .def_prop_ro("has_merged_plan",
+                   [](const PyBatch& b) { return !b.batch.minibatch.merged_exchange.empty(); })
       .def("seed_plan",
            [](const PyBatch& b, size_t type) { return b.batch.minibatch.seed_exchange.at(type); })
       .def_prop_ro("has_seed_plan",

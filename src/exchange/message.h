@@ -59,6 +59,15 @@ Message write_message(std::span<const Values<T>> types, size_t ranks, BufferPool
   return message;
 }
 
+// A message of what values_of(type) gives for every node type.
+template <typename T, typename ValuesOf>
+Message message_of(size_t num_types, size_t ranks, BufferPool& pool, ValuesOf&& values_of) {
+  std::vector<Values<T>> types;
+  for (size_t t = 0; t < num_types; ++t)
+    types.push_back(values_of(t));
+  return write_message<T>(types, ranks, pool);
+}
+
 // What came from every rank. The spans lie in the message.
 template <typename T>
 class MessageReader {

@@ -1,16 +1,26 @@
 #include "routes.h"
 
+#include <algorithm>
+
 namespace ramet {
 
 template <typename Id>
-void Routes<Id>::build(std::span<const Id> ids, const Ownership& ownership, BufferPool& pool) {
-  size_ = ids.size();
+void Routes<Id>::build(std::span<const Id> nodes,
+                       const AskedNodes& names,
+                       const Ownership& ownership,
+                       BufferPool& pool) {
+  size_ = nodes.size();
   owner_.reserve(size_, 0);
   sorted_ = pool.allocate_array(kDTypeOf<Id>, {static_cast<int64_t>(size_)});
   place_.reserve(size_, 0);
   const uint16_t* owner = owner_.data();
   auto* sorted = static_cast<Id*>(sorted_.data);
-  ownership.owners(ids, owner_.data());
+  if (names.have_trees()) {
+    ids_.resize(size_);
+    std::transform(nodes.begin(), nodes.end(), ids_.begin(),
+                   [&](Id node) { return static_cast<Id>(names.id(node)); });
+  }
+  ownership.owners(names.have_trees() ? std::span<const Id>(ids_) : nodes, owner_.data());
   counts_.assign(static_cast<size_t>(ownership.parts()), 0);
   for (size_t i = 0; i < size_; ++i)
     ++counts_[owner[i]];
@@ -20,8 +30,18 @@ void Routes<Id>::build(std::span<const Id> ids, const Ownership& ownership, Buff
   for (size_t i = 0; i < size_; ++i) {
     const int32_t place = next[owner[i]]++;
     place_.data()[i] = place;
-    sorted[place] = ids[i];
+    sorted[place] = nodes[i];
   }
+}
+
+template <typename Id>
+Array Routes<Id>::take_ids(const AskedNodes& names) {
+  if (names.have_trees()) {
+    auto* const sorted = static_cast<Id*>(sorted_.data);
+    std::transform(sorted, sorted + size_, sorted,
+                   [&](Id node) { return static_cast<Id>(names.id(node)); });
+  }
+  return std::exchange(sorted_, {});
 }
 
 template class Routes<int32_t>;

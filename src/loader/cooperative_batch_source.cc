@@ -18,14 +18,18 @@ void keep_owned(const Membership& membership, SeedList& seeds, Array& input_id, 
   size_t at = 0;
   for (auto& [type, ids, times] : seeds.types) {
     const Ownership& owners = membership.owners[static_cast<size_t>(type)];
+    const size_t times_of_one = ids.empty() ? 0 : times.size() / ids.size();
     size_t count = 0;
-    for (const int64_t id : ids) {
+    for (size_t i = 0; i < ids.size(); ++i) {
       const int64_t position = positions[at++];
-      if (owners.owner(id) != membership.rank) continue;
-      ids[count++] = id;
+      if (owners.owner(ids[i]) != membership.rank) continue;
+      std::copy_n(times.begin() + static_cast<long>(i * times_of_one), times_of_one,
+                  times.begin() + static_cast<long>(count * times_of_one));
+      ids[count++] = ids[i];
       kept.push_back(position);
     }
     ids.resize(count);
+    times.resize(count * times_of_one);
   }
   input_id = copy(borrow(std::span<const int64_t>(kept)), pool);
 }
@@ -57,7 +61,7 @@ void CooperativeBatchSource::sample(Batch& batch, const std::atomic<bool>& /*sto
   auto message = begin_sampling(*parts_, batch);
   while (message)
     message = parts_->sampler.receive(exchange_(*message));
-  batch.minibatch = parts_->sampler.take();
+  end_sampling(*parts_, batch);
 }
 
 void CooperativeBatchSource::fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) {
@@ -73,10 +77,13 @@ std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {
     keep_owned(parts.membership, seeds, batch.input_id, *parts.loader->pool);
     return parts.sampler.start(seeds.view(), epoch, step);
   }
-  Message message = parts.sampler.ask(seeds.view(), epoch, step, seeds.view_excluded());
+  return parts.sampler.ask(seeds.view(), epoch, step, seeds.view_excluded());
+}
+
+void end_sampling(CooperativeParts& parts, Batch& batch) {
+  batch.minibatch = parts.sampler.take();
   for (size_t k = 0; k < batch.links.size(); ++k)
     renumber(parts.sampler, parts.loader->options.links[k], batch.links[k]);
-  return message;
 }
 
 }  // namespace ramet

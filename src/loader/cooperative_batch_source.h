@@ -39,5 +39,7 @@ class CooperativeBatchSource final : public BatchSource {
 // Begins to sample the batch, as CooperativeSampler does. Of nodes it leaves those in
 // batch.input_id that this rank owns; of pairs all are this rank's.
 [[nodiscard]] std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch);
+// When that is complete.
+void end_sampling(CooperativeParts& parts, Batch& batch);
 
 }  // namespace ramet

@@ -44,7 +44,7 @@ std::optional<Message> CooperativeLoader::receive(const Message& from_ranks) {
 }
 
 Batch CooperativeLoader::finish() {
-  batch_.minibatch = parts_->sampler.take();
+  end_sampling(*parts_, batch_);
   {
     const AddSeconds timer(batch_.timings.gather_seconds);
     CooperativeBatchSource source(parts_);

@@ -12,6 +12,8 @@
 //     for (auto out = sampler.start(...); out; out = sampler.receive(in)) in = all_to_all(*out);
 //     Minibatch minibatch = sampler.take();
 //
+// Disjoint trees are the seeds of rank 0, those of rank 1, and so on, type after type of each.
+//
 // Memory: keeps scratch memory from minibatch to minibatch. One thread at a time. Failure: as
 // NeighborSampler. Invalid bytes from a peer are kCorrupt and name the rank. After an error, begin
 // again.
@@ -52,18 +54,20 @@ class CooperativeSampler {
                                              uint64_t epoch,
                                              uint64_t step,
                                              std::span<const ExcludedEdges> excluded = {});
-  // The same of seeds of any owner, each once. The seeds of the minibatch are then those that ranks
-  // ask this one for, each once, and Minibatch::seed_exchange brings the rows of `seeds`, by owner.
+  // The same of seeds of any owner, each once; disjoint, all are roots of trees. The seeds of the
+  // minibatch are then those that ranks ask this one for, each once, and Minibatch::seed_exchange
+  // brings the rows of `seeds`, by owner.
   [[nodiscard]] Message ask(std::span<const Seeds> seeds,
                             uint64_t epoch,
                             uint64_t step,
                             std::span<const ExcludedEdges> excluded = {});
-  // Of each seed of a type that ask() was given, the number of its row there. Until the next call.
+  // Of each seed of a type that ask() was given, the number of its row there. Of the minibatch that
+  // was begun last.
   [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const;
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
 
-  // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange says which
-  // rows come from where.
+  // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange, with
+  // Expand::kOnce Minibatch::merged_exchange, says which rows come from where.
   [[nodiscard]] Minibatch take();
 
  private:

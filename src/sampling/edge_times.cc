@@ -47,13 +47,11 @@ void check_tables(const SampleOptions& options, const Graph& graph) {
                   ": times are either of edges or of nodes");
 }
 
-// Whether anything in the graph has the table.
-bool has_table(const Graph& graph, const std::string& name) {
-  const auto& nodes = graph.node_types();
-  const auto& edges = graph.edge_types();
-  const auto has = [&](const auto& type) { return find(type.tables, name) != nullptr; };
-  return std::any_of(nodes.begin(), nodes.end(), has) ||
-         std::any_of(edges.begin(), edges.end(), has);
+// Whether any of the types has the table.
+template <typename Types>
+bool has_table(const Types& types, const std::string& name) {
+  return std::any_of(types.begin(), types.end(),
+                     [&](const auto& type) { return find(type.tables, name) != nullptr; });
 }
 
 void check_last(const Method& method) {
@@ -161,9 +159,13 @@ void check_time(const SampleOptions& options, const Graph& graph) {
   if (time.window < -1)
     throw_invalid("window is ", time.window, ", expected at least 0, or -1 for none");
   if (time.strategy == Strategy::kLast) check_last(options.method);
-  if (graph.part())
-    throw_invalid("time needs a whole graph: this is a part, without the times of other nodes");
-  if (!has_table(graph, time.table))
+  const bool of_nodes = has_table(graph.node_types(), time.table);
+  if (graph.part() && of_nodes)
+    throw_invalid(
+        "time is '", time.table,
+        "', a table of nodes, which needs a whole graph: a part has not the times of other "
+        "nodes; a table of edges will do");
+  if (!of_nodes && !has_table(graph.edge_types(), time.table))
     throw_error(ErrorCode::kNotFound, "neither a node type nor an edge type has a table '",
                 time.table, "' of times");
   check_tables(options, graph);

@@ -75,9 +75,42 @@ HopImportance<Id>* HopSampler<Id>::start_importance(NodeIndexes<Id>& nodes,
 }
 
 template <typename Id>
-void HopSampler<Id>::start_batch(std::vector<TimeSpan> seed_spans) {
-  seed_spans_ = std::move(seed_spans);
+void HopSampler<Id>::start_times(const Array& seed_times) {
+  if (!options_.sample.time) return;
+  seed_spans_ = seed_spans(*options_.sample.time, seed_times);
   path_times_.start_batch(tree_keys_.size());
+}
+
+template <typename Id>
+void HopSampler<Id>::start_list(NodeIndex<Id>& nodes,
+                                const HopDriver& driver,
+                                size_t type,
+                                int64_t first_tree,
+                                int64_t num_trees) const {
+  const std::span<const int64_t> seeds = driver.seeds(type);
+  if (tree_keys_.empty()) return nodes.start_batch(seeds);
+  const TreeKeys& of_type = tree_keys_[type];
+  of_type.require(num_trees);
+  const std::vector<int64_t> keys = of_type.keys(first_tree + driver.first_seed(type), seeds);
+  nodes.start_batch(std::span<const int64_t>(keys));
+}
+
+template <typename Id>
+typename HopSampler<Id>::Lists HopSampler<Id>::take_lists(const NodeIndexes<Id>& nodes) const {
+  Lists lists;
+  for (size_t t = 0; t < nodes.size(); ++t) {
+    const Array ids = to_int64(nodes[t].ids(), *options_.pool);
+    lists.n_id.push_back(ids);
+    if (tree_keys_.empty()) continue;
+    lists.trees.push_back(options_.pool->allocate_array(DType::kInt64, ids.shape));
+    auto* const node = static_cast<int64_t*>(ids.data);
+    auto* const tree = static_cast<int64_t*>(lists.trees.back().data);
+    for (int64_t i = 0; i < ids.rows(); ++i) {
+      tree[i] = tree_keys_[t].tree(node[i]);
+      node[i] = tree_keys_[t].id(node[i]);
+    }
+  }
+  return lists;
 }
 
 template <typename Id>

@@ -67,8 +67,20 @@ class HopSampler {
   // By node type; empty unless trees are disjoint.
   [[nodiscard]] const std::vector<TreeKeys>& tree_keys() const { return tree_keys_; }
 
-  // With SampleOptions::time, before the first hop of a batch: what each tree allows.
-  void start_batch(std::vector<TimeSpan> seed_spans);
+  // With SampleOptions::time, before the first hop of a batch: the times of all trees.
+  void start_times(const Array& seed_times);
+  // Begins the list of a type with its seeds. Disjoint, each is the root of a tree: of `num_trees`
+  // in the batch, those of the driver are from `first_tree` on.
+  void start_list(NodeIndex<Id>& nodes,
+                  const HopDriver& driver,
+                  size_t type,
+                  int64_t first_tree,
+                  int64_t num_trees) const;
+  // Minibatch::n_id and trees.
+  struct Lists {
+    std::vector<Array> n_id, trees;
+  };
+  [[nodiscard]] Lists take_lists(const NodeIndexes<Id>& nodes) const;
 
   // Samples in-edges of nodes at destinations[type] of `nodes`, to which new sources are appended.
   // One relation per edge type.
@@ -83,11 +95,14 @@ class HopSampler {
     if (is_monotonic()) path_times_.move(node_type, before, positions);
   }
 
- private:
-  void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
+  // With Time::monotonic paths hold edges back, which ranks have to tell each other.
   [[nodiscard]] bool is_monotonic() const {
     return options_.sample.time && options_.sample.time->monotonic;
   }
+  [[nodiscard]] PathTimes<Id>& path_times() { return path_times_; }
+
+ private:
+  void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
   [[nodiscard]] RelationTask<Id> make_task(NodeIndexes<Id>& nodes,
                                            std::span<const ListRange> destinations,
                                            size_t edge_type,

@@ -34,6 +34,22 @@ class PathTimes {
     of_type.resize(size);
   }
 
+  // What the nodes from `begin` to `end` have, which then is forgotten.
+  [[nodiscard]] std::vector<TimeSpan> take(size_t node_type, int64_t begin, int64_t end) {
+    auto& of_type = of_nodes_[node_type];
+    of_type.resize(static_cast<size_t>(end));
+    const std::vector<TimeSpan> taken(of_type.begin() + begin, of_type.end());
+    of_type.resize(static_cast<size_t>(begin));
+    return taken;
+  }
+  // Another path to the node at `position`.
+  void add(size_t node_type, int32_t position, const TimeSpan& path) {
+    auto& of_type = of_nodes_[node_type];
+    const auto at = static_cast<size_t>(position);
+    of_type.resize(std::max(of_type.size(), at + 1));
+    of_type[at] = of_type[at].common(path);
+  }
+
   // Takes from `allowed`, of the nodes of a type at `destinations`, what their paths do not allow.
   void narrow(size_t node_type, const ListRange& destinations, std::span<TimeSpan> allowed) {
     auto& of_type = of_nodes_[node_type];

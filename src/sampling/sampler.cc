@@ -73,7 +73,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
         hop_sampler_(std::move(options), scratch_->hop) {
     const auto* budget = std::get_if<Budget>(&hop_sampler_.options().sample.method);
     if (budget != nullptr) tree_budget_.emplace(graph(), *budget->nodes_per_tree);
-    if (is_disjoint())
+    if (hop_sampler_.options().sample.disjoint)
       prepare_for_keys(scratch_->nodes, graph());
     else
       prepare(scratch_->nodes, graph());
@@ -92,19 +92,15 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     if (tree_budget_) tree_budget_->start_batch(driver_.num_seeds());
     const HopOptions& options = hop_sampler_.options();
     const Array times = driver_.read_times(options.sample.time, seeds, *options.pool);
-    if (times.data != nullptr) hop_sampler_.start_batch(seed_spans(*options.sample.time, times));
+    hop_sampler_.start_times(times);
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
-      start_batch(nodes[t], t);
+      hop_sampler_.start_list(nodes[t], driver_, t, 0, driver_.num_seeds());
     while (!driver_.is_done()) {
       if (stop != nullptr && stop->load()) return {};
       driver_.add(sample_hop(nodes, stop));
     }
-    std::vector<Array> n_id, trees;
-    for (size_t t = 0; t < nodes.size(); ++t) {
-      n_id.push_back(to_int64(nodes[t].ids(), *hop_sampler_.options().pool));
-      if (is_disjoint()) trees.push_back(take_trees(n_id.back(), hop_sampler_.tree_keys()[t]));
-    }
+    auto [n_id, trees] = hop_sampler_.take_lists(nodes);
     Minibatch batch = driver_.finish(std::move(n_id), std::move(trees));
     batch.seed_times = times;
     return batch;
@@ -112,28 +108,6 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
 
  private:
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
-  [[nodiscard]] bool is_disjoint() const { return hop_sampler_.options().sample.disjoint; }
-
-  void start_batch(NodeIndex<Id>& nodes, size_t type) {
-    const std::span<const int64_t> seeds = driver_.seeds(type);
-    if (!is_disjoint()) return nodes.start_batch(seeds);
-    const TreeKeys& of_type = hop_sampler_.tree_keys()[type];
-    of_type.require(driver_.num_seeds());
-    const std::vector<int64_t> keys = of_type.keys(driver_.first_seed(type), seeds);
-    nodes.start_batch(std::span<const int64_t>(keys));
-  }
-
-  // Leaves ids where keys were.
-  Array take_trees(const Array& keys, const TreeKeys& of_type) const {
-    Array trees = hop_sampler_.options().pool->allocate_array(DType::kInt64, keys.shape);
-    auto* const node = static_cast<int64_t*>(keys.data);
-    auto* const tree = static_cast<int64_t*>(trees.data);
-    for (int64_t i = 0; i < keys.rows(); ++i) {
-      tree[i] = of_type.tree(node[i]);
-      node[i] = of_type.id(node[i]);
-    }
-    return trees;
-  }
 
   Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
     Block block;

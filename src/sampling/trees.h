@@ -1,5 +1,6 @@
 // Disjoint trees: each seed has a subgraph of its own. A node of a batch then is a tree and an id,
-// which one number stands for: its key. The tree is the position of the seed.
+// which one number stands for: its key. The tree is the position of the seed; among ranks that
+// cooperate, their seeds one rank after the other.
 #pragma once
 
 #include <cstdint>

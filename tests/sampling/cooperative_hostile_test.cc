@@ -20,7 +20,13 @@ constexpr size_t kRanks = 3;
 constexpr size_t kGuilty = 1;  // the rank whose bytes are wrong
 
 std::shared_ptr<const Graph> graph() {
-  static const auto made = make_graph(kNodes, 3000, 21);
+  static const auto made = [] {
+    StoreContents contents =
+        one_type(csc_of(random_edges(kNodes, kNodes, 3000, 21), kNodes, kNodes), kNodes);
+    const std::vector<int64_t> times = drawn_ids(kNodes, 100, 5);
+    contents.arrays.emplace_back("node/node/time", borrow(times));
+    return graph_of(contents);
+  }();
   return made;
 }
 
@@ -30,6 +36,11 @@ SampleOptions labor_1() {
 
 SampleOptions uniform() {
   return {.fanouts = {{4, 3}}, .seed = 1};
+}
+
+SampleOptions trees() {
+  const Time time{.table = "time", .monotonic = true};
+  return {.fanouts = {{4, 3}}, .seed = 1, .disjoint = true, .time = time};
 }
 
 std::vector<int64_t> seeds() {
@@ -162,6 +173,30 @@ TEST_CASE("nodes outside the range that a rank owns are refused") {
   CHECK(ranks.sample(0, seeds()).size() == kRanks);
 }
 
+TEST_CASE("trees, and times of trees and of paths, that do not fit are refused") {
+  const auto value = [](size_t at, int64_t changed) -> Change {
+    return [=](const std::string& bytes) { return set(bytes, at, changed); };
+  };
+  const auto move_count = [](const std::string& bytes) {  // from the second list to the first
+    const auto first = get<int64_t>(bytes, 0), second = get<int64_t>(bytes, 8);
+    return set<int64_t>(set<int64_t>(bytes, 0, first + 1), 8, second - 1);
+  };
+  for (const int64_t count : {int64_t{-1}, int64_t{0}, int64_t{1000}, int64_t{1} << 62})
+    expect_refusal(trees(), 0, value(16, count), "numbers of trees");
+  expect_refusal(trees(), 0, move_count, "sent 2 numbers of trees");
+  const Change more_times = [](const std::string& bytes) {
+    return set<int64_t>(bytes, 8, get<int64_t>(bytes, 8) + 1) + std::string(8, '\0');
+  };
+  const Change other_tree = [](const std::string& bytes) {
+    return set<int64_t>(bytes, 16, get<int64_t>(bytes, 16) + (int64_t{1} << 40));
+  };
+  for (const int when : {1, 2}) {
+    expect_refusal(trees(), when, value(16, -1), "asked for node");
+    expect_refusal(trees(), when, other_tree, " of tree ");
+    expect_refusal(trees(), when, more_times, "expected two of each");
+  }
+}
+
 TEST_CASE("a c that is no number, or smaller than this rank's own, is refused") {
   for (const double c : {std::numeric_limits<double>::quiet_NaN(), -1.0,
                          std::numeric_limits<double>::infinity(), 1e-300}) {
@@ -210,7 +245,7 @@ TEST_CASE("chance damage is an error or another batch, never a crash") {
   Random random(5);
   int refused = 0;
   for (int i = 0; i < 300; ++i) {
-    const SampleOptions options = i % 2 ? labor_1() : uniform();
+    const SampleOptions options = i % 3 ? (i % 2 ? labor_1() : uniform()) : trees();
     Ranks ranks(graph(), options, by_hash(*graph(), kRanks));
     try {
       std::optional<Messages> sent = ranks.start(0, seeds());

@@ -68,6 +68,9 @@ std::vector<SampleOptions> many_options(const Graph& graph) {
   all.push_back({.fanouts = fanouts({3, -1}), .method = Labor{}, .dependent = 3});
   for (const int64_t iterations : {1, 4})
     all.push_back({.fanouts = fanouts({4, 0, 3}), .method = Labor{.iterations = iterations}});
+  all.push_back({.fanouts = fanouts({4, 3, 2}), .expand = Expand::kOnce});
+  all.push_back(
+      {.fanouts = fanouts({4, 3}), .method = Labor{.iterations = 1}, .expand = Expand::kOnce});
   return all;
 }
 
@@ -202,6 +205,7 @@ void check_counts(const Minibatch& batch, size_t block, size_t type, size_t num_
 TEST_CASE("the plans of all ranks fit together, in every block and for every type") {
   const auto graph = narrow();
   for (const SampleOptions& options : many_options(*graph)) {
+    if (options.expand == Expand::kOnce) continue;  // no blocks
     for (const Owners& owners :
          {by_hash(*graph, 3), by_ranges(*graph, 7),
           by_vector(*graph, 4, [](int64_t v) { return v % 3 == 0 ? 0 : 3; })}) {

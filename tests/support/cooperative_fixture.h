@@ -165,12 +165,13 @@ class Ranks {
 inline std::vector<int64_t> sources(const Minibatch& batch, size_t block, size_t type) {
   const Block& of = batch.blocks[block];
   std::vector<int64_t> ids = numbers(batch.n_id[type]);
-  if (of.exchange.empty()) {
+  if (of.exchange.empty() && batch.merged_exchange.empty()) {
     ids.resize(static_cast<size_t>(of.num_src[type]));
     return ids;
   }
-  ids.resize(static_cast<size_t>(of.num_dst[type]));
-  const auto pulled = numbers(of.exchange[type].source_ids);
+  if (!of.exchange.empty()) ids.resize(static_cast<size_t>(of.num_dst[type]));
+  const auto& plans = batch.merged ? batch.merged_exchange : of.exchange;
+  const auto pulled = numbers(plans[type].source_ids);
   ids.insert(ids.end(), pulled.begin(), pulled.end());
   return ids;
 }
@@ -192,12 +193,14 @@ inline std::vector<Edge> edges_of(const Graph& graph, const std::vector<Minibatc
         const EdgeType& type = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
         const auto src = sources(batch, b, static_cast<size_t>(type.src));
         const auto dst = sources(batch, b, static_cast<size_t>(type.dst));
+        const auto first =
+            static_cast<size_t>(batch.blocks[b].first_dst[static_cast<size_t>(type.dst)]);
         const auto indptr = numbers(relation.indptr), local = numbers(relation.indices);
         const auto position = numbers(positions(relation));
         const Array weights = edge_weights(relation);
         for (size_t i = 0; i + 1 < indptr.size(); ++i) {
           for (auto e = static_cast<size_t>(indptr[i]); e < static_cast<size_t>(indptr[i + 1]); ++e)
-            edges.push_back({b, relation.edge_type, dst.at(i),
+            edges.push_back({b, relation.edge_type, dst.at(first + i),
                              src.at(static_cast<size_t>(local[e])), position[e],
                              weights.as<float>()[e]});
         }

@@ -62,7 +62,7 @@ def _levels(blocks: list) -> dict[str, int]:
     levels = {}
     for block in blocks:
         for kind in graph.node_types if graph.is_hetero else [None]:
-            of = f"of blocks[{block.index}]" + ("" if kind is None else f", {kind!r}")
+            of = f"of {block.name}" + ("" if kind is None else f", {kind!r}")
             levels[f"input {of}"] = own_rows(block, kind)
             levels[f"output {of}"] = block.num_dst if kind is None else block.num_dst[kind]
     return levels

@@ -8,7 +8,7 @@ import torch
 
 from ramet.distributed import layers
 from ramet.distributed.context import Cooperation
-from ramet.loading.block import Block
+from ramet.loading.block import Block, Sources
 from ramet.nn import batch_norm
 from ramet.nn.cooperation import inside
 
@@ -42,10 +42,13 @@ class Cooperative(torch.nn.Module):
         self.module = model
 
     def forward(self, *args, **kwargs):
-        """The model's forward. Raises TypeError unless `batch.blocks` is among the arguments."""
+        """The model's forward. Raises TypeError unless `batch.blocks`, or `batch.sources`, is among the arguments."""
         blocks = list(_blocks_in([args, kwargs]))
         if not blocks:
-            raise TypeError("Cooperative: no Block among the arguments: pass batch.blocks, or call cooperative.module")
+            raise TypeError(
+                "Cooperative: no Block among the arguments: pass batch.blocks, with expand='once' batch.sources, or "
+                "call cooperative.module"
+            )
         if any(block.batch is not blocks[0].batch for block in blocks):
             raise ValueError("Cooperative: the arguments have blocks of several batches")
         with inside(Cooperation(blocks)):
@@ -58,8 +61,8 @@ class Cooperative(torch.nn.Module):
         return self.module
 
 
-def _blocks_in(value) -> Iterator[Block]:
-    if isinstance(value, Block):
+def _blocks_in(value) -> Iterator[Block | Sources]:
+    if isinstance(value, (Block, Sources)):
         yield value
     elif isinstance(value, (list, tuple, Mapping)):
         for part in value.values() if isinstance(value, Mapping) else value:

@@ -58,7 +58,7 @@ class PullRows:
         if len(x) != own:
             of = "" if node_type is None else f" of {node_type!r}"
             raise ValueError(
-                f"{self.name} gets x with {len(x)} rows, but the input of blocks[{block.index}] has {own} rows{of} of "
+                f"{self.name} gets x with {len(x)} rows, but the input of {block.name} has {own} rows{of} of "
                 "this rank's nodes: x must have these, neither exchanged nor trimmed"
             )
 

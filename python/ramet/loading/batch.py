@@ -14,7 +14,7 @@ from ramet._support import foreign_words, html, torch_devices
 from ramet._support.tensors import device_of_tensors, to_tensor
 from ramet.dtypes import dtype_name, scaled_by
 from ramet.graph import EdgeTypeName, Graph
-from ramet.loading.block import Block, per_type
+from ramet.loading.block import Block, Sources, per_type
 from ramet.loading.edges import Edges
 from ramet.loading.pad import Pad
 from ramet.tables.table import Table
@@ -129,6 +129,15 @@ class Batch:
         return Edges(self, edge_type)
 
     @property
+    def sources(self) -> Sources:
+        """With expand="once": the sources of `edges`, whose rows `ramet.distributed.exchange` pulls where ranks
+        cooperate. Raises ValueError for expand="every", whose blocks have their own.
+        """
+        if not self._core.merged:
+            raise ValueError("expand='every' has sources for each block: use batch.blocks, or sample with 'once'")
+        return Sources(self)
+
+    @property
     def num_sampled_nodes(self):
         """list of hops + 1 numbers: the seeds, then the nodes that each hop found first. `n_id` is in this order."""
         return per_type(self.graph, self.graph.node_types, lambda t: self._core.num_sampled_nodes(t))
@@ -141,7 +150,7 @@ class Batch:
     @property
     def batch(self):
         """With disjoint=True, int64 [num_nodes]: the position of the seed in whose tree each node is; else None. Seeds
-        of several types are counted one type after another.
+        of several types are counted one type after another; where ranks cooperate, those of rank 0 first.
         """
         if not self._core.disjoint:
             return None
@@ -156,9 +165,9 @@ class Batch:
     def parent(self):
         """With expand="once", int64 [num_nodes]: the node that found each node as its neighbor; -1 for seeds. None
         where each hop draws for all nodes found so far. On a heterogeneous graph nodes are counted over all types, as
-        in `torch.cat(list(batch.n_id.values()))`.
+        in `torch.cat(list(batch.n_id.values()))`. None where ranks cooperate, too.
         """
-        if not self._core.merged or self._core.induced:
+        if not self._core.merged or self._core.induced or self._core.has_merged_plan:
             return None
         return self._of_nodes(self._core.parents)
 
@@ -250,7 +259,7 @@ class Batch:
         """The batch as PyG's Data, on a heterogeneous graph HeteroData: with the gathered tables ("feat" as `x`,
         "label" as `y`, both at all nodes), `edge_index`, `n_id`, `e_id`, `input_id`, `batch_size` and so on
         (docs/pyg.md). Shares the tensors. Raises ValueError for expand="every", whose edges belong to blocks, and
-        ImportError without PyG.
+        where ranks cooperate: other ranks have rows of its sources. ImportError without PyG.
 
         pad: a ramet.Pad: fills nodes and edges up to fixed numbers, with zeros, after those of the batch. The masks
             `pad_node_mask` and `pad_edge_mask` are False there; `batch` is the number of seeds. ValueError with both

@@ -1,4 +1,4 @@
-"""Block: one hop of a batch. Ends: of its pairs."""
+"""Block: one hop of a batch. Ends: of its pairs. Sources: of all its hops."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Block:
     """
 
     edge_type: EdgeTypeName | None = None  # of a block of one type, as block[edge_type] is
+    name = property(lambda self: f"blocks[{self.index}]", doc="In errors.")
 
     def __init__(self, batch: Batch, index: int):
         self.batch = batch  # keeps the memory alive
@@ -246,40 +247,90 @@ class BlockOfType(Block):
         return self.position
 
 
-class Ends:
-    """The distinct ends of the pairs and negatives of a LinkBatch: like the sources of a block without destinations,
-    whose input are the rows of the seeds. On a heterogeneous graph, values are dicts by node type.
+class _Nodes:
+    """Nodes that are no block's sources, and that `ramet.distributed.exchange` pulls the rows of in the same way. On a
+    heterogeneous graph, values are dicts by node type. plan_of: the plan of a node type, None where this process has
+    all rows.
     """
 
-    def __init__(self, batch: Batch):
+    def __init__(self, batch: Batch, index: int, plan_of: Callable | None):
         self.batch = batch
-        self.index = batch._core.num_blocks  # after the blocks
-        self.is_cooperative = batch._core.has_seed_plan
+        self.index = index  # beside those of blocks
         self.group = batch.origin.group
-
-    num_dst = property(lambda self: self._per_type(lambda _: 0))
+        self.is_cooperative = plan_of is not None
+        self._plan_of = plan_of
 
     @property
     def n_id(self):
-        """int64: the id of each end. Local ids of pairs are positions here."""
+        """int64: the id of each node. Local ids are positions here."""
         return self._per_type(self._ids)
 
     @property
     def plan(self):
         """As Block.plan; None where this process has all rows."""
-        return self._per_type(self.batch._core.seed_plan) if self.is_cooperative else None
+        return None if self._plan_of is None else self._per_type(self._plan_of)
+
+    def _ids(self, node_type: int):
+        raise NotImplementedError
+
+    def _pulled(self, node_type: int) -> np.ndarray:
+        return self._plan_of(node_type).source_ids.astype(np.int64)
+
+    def _per_type(self, get: Callable):
+        return per_type(self.batch.graph, self.batch.graph.node_types, get)
+
+
+class Ends(_Nodes):
+    """The distinct ends of the pairs and negatives of a LinkBatch: like the sources of a block without destinations,
+    whose input are the rows of the seeds.
+    """
+
+    def __init__(self, batch: Batch):
+        core = batch._core
+        super().__init__(batch, core.num_blocks, core.seed_plan if core.has_seed_plan else None)
+
+    num_dst = property(lambda self: self._per_type(lambda _: 0))
 
     def __repr__(self) -> str:
         return "batch.ends"
 
     def _ids(self, node_type: int):
-        core = self.batch._core
         if self.is_cooperative:
-            return self.batch._tensor(core.seed_plan(node_type).source_ids.astype(np.int64))
+            return self.batch._tensor(self._pulled(node_type))
+        core = self.batch._core
         return self.batch._tensor(core.n_id(node_type)[: dict(core.seeds).get(node_type, 0)])
 
-    def _per_type(self, get: Callable):
-        return per_type(self.batch.graph, self.batch.graph.node_types, get)
+
+class Sources(_Nodes):
+    """With expand="once": the sources of all edges, those of one block whose destinations are all nodes of the batch.
+    Where ranks cooperate, `n_id` of the batch comes first, and then nodes of other ranks.
+    """
+
+    name = "batch.sources"  # in errors
+
+    def __init__(self, batch: Batch):
+        core = batch._core
+        super().__init__(batch, -1, core.merged_plan if core.has_merged_plan else None)
+        self._edge_index = None
+
+    num_dst = property(lambda self: self._per_type(lambda t: len(self.batch._core.n_id(t))))
+
+    @property
+    def edge_index(self):
+        """int64 [2, num_edges]: that of `batch.edges()`; on a heterogeneous graph a dict by edge type. Computed once,
+        since `ramet.distributed.Cooperative` recognizes the batch by this tensor.
+        """
+        if self._edge_index is None:
+            types = self.batch.graph.edge_types
+            self._edge_index = per_type(self.batch.graph, types, lambda t: self.batch.edges(types[t]).edge_index)
+        return self._edge_index
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def _ids(self, node_type: int):
+        own = self.batch._core.n_id(node_type)
+        return self.batch._tensor(np.concatenate([own, self._pulled(node_type)]) if self.is_cooperative else own)
 
 
 def per_type(graph: Graph, types: list, get: Callable):

@@ -19,10 +19,10 @@ EVERYWHERE = (CPU, GPU, RANKS)
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
     **{f"sampler={name!r}": (CPU, GPU) if found.one_graph else EVERYWHERE for name, found in SAMPLERS.items()},
-    "expand": (CPU, GPU),
-    "disjoint": (CPU, GPU),
-    "time": (CPU, GPU),
-    "input_time": (CPU, GPU),
+    "expand": EVERYWHERE,
+    "disjoint": EVERYWHERE,
+    "time": EVERYWHERE,
+    "input_time": EVERYWHERE,
     "tables": EVERYWHERE,
     PROVIDED: (CPU, RANKS),
     PROVIDED_THERE: (GPU,),

@@ -32,8 +32,8 @@ class Edges:
 
     @property
     def edge_index(self):
-        """int64 [2, num_edges]: (source; destination), positions in `batch.n_id`. This and the arrays below are
-        computed on access.
+        """int64 [2, num_edges]: (source; destination), positions in `batch.n_id`; where ranks cooperate, sources
+        are positions in `batch.sources.n_id`. This and the arrays below are computed on access.
         """
         return self._derived("edge_index")
 

@@ -34,6 +34,8 @@ std::vector<Array> parents_of_nodes(const Graph& graph, const Minibatch& batch) 
   if (!batch.merged || batch.induced)
     throw_invalid(
         "nodes have parents where each hop draws for the nodes that the hop before found");
+  if (!batch.merged_exchange.empty())
+    throw_invalid("where ranks cooperate, the parent of a node may be of another rank");
   constexpr int64_t kNone = -1;
   std::vector<Array> parents = int64_like(batch);
   std::vector<int64_t> first_of_type;

@@ -20,46 +20,37 @@
 
 namespace ramet {
 
-// A message of what values_of(type) gives for every node type.
-template <typename T, typename ValuesOf>
-Message message_of(size_t num_types, size_t ranks, BufferPool& pool, ValuesOf&& values_of) {
-  std::vector<Values<T>> types;
-  for (size_t t = 0; t < num_types; ++t)
-    types.push_back(values_of(t));
-  return write_message<T>(types, ranks, pool);
-}
-
 template <typename Id>
 class ImportanceExchange {
  public:
-  // `own_spans`: by node type, where everything lies that this rank owns. What is given by
-  // reference must outlive it; `routes` and `requests` are scratch memory, free between hops.
+  // By node type: `names`, and `routes` and `requests`, which are scratch memory, free between
+  // hops. What is given by reference must outlive it.
   ImportanceExchange(const Membership& membership,
-                     std::vector<NodeRange> own_spans,
+                     const std::vector<AskedNodes>& names,
                      std::vector<Routes<Id>>& routes,
                      std::vector<IncomingIds<Id>>& requests,
                      BufferPool& pool)
       : membership_(membership),
-        own_spans_(std::move(own_spans)),
+        names_(names),
         ranks_(static_cast<size_t>(membership.ranks())),
         routes_(routes),
         requests_(requests),
         pool_(pool),
-        own_candidates_(own_spans_.size()),
-        largest_c_(own_spans_.size()),
-        replies_(own_spans_.size()) {}
+        own_candidates_(names_.size()),
+        largest_c_(names_.size()),
+        replies_(names_.size()) {}
 
-  void prepare(const Graph& graph) { ramet::prepare(own_candidates_, graph, own_spans_); }
+  [[nodiscard]] NodeIndexes<Id>& own_candidates() { return own_candidates_; }  // to be prepared
 
   // The first message of a hop, whose candidates are in `importance`.
   Message start(HopImportance<Id>& importance) {
     importance_ = &importance;
     importance.begin();
     iteration_ = 0;
-    for (size_t t = 0; t < own_spans_.size(); ++t)
-      routes_[t].build(importance.ids(t), membership_.owners[t], pool_);
+    for (size_t t = 0; t < names_.size(); ++t)
+      routes_[t].build(importance.ids(t), names_[t], membership_.owners[t], pool_);
     return send<Id>(Stage::kCandidates,
-                    [&](size_t t) { return Values<Id>{routes_[t].counts(), routes_[t].ids()}; });
+                    [&](size_t t) { return Values<Id>{routes_[t].counts(), routes_[t].nodes()}; });
   }
 
   // The next message, or nullopt when the importances are complete.
@@ -83,23 +74,23 @@ class ImportanceExchange {
 
   template <typename T, typename ValuesOf>
   Message send(Stage stage, ValuesOf&& values_of) {
-    Message message = message_of<T>(own_spans_.size(), ranks_, pool_, values_of);
+    Message message = message_of<T>(names_.size(), ranks_, pool_, values_of);
     stage_ = stage;
     return message;
   }
 
   void insert_candidates(const Message& from_ranks) {
-    const MessageReader<Id> from(from_ranks, ranks_, own_spans_.size());
-    for (size_t t = 0; t < own_spans_.size(); ++t) {
+    const MessageReader<Id> from(from_ranks, ranks_, names_.size());
+    for (size_t t = 0; t < names_.size(); ++t) {
       own_candidates_[t].start_batch(std::span<const Id>());
-      requests_[t].insert(from, t, ranks_, own_spans_[t], own_candidates_[t], pool_);
+      requests_[t].insert(from, t, ranks_, names_[t], own_candidates_[t], pool_);
     }
   }
 
   // The largest c among this rank's destinations, for the owner of each candidate.
   Message send_largest_c() {
     importance_->max_reduce();
-    for (size_t t = 0; t < own_spans_.size(); ++t) {
+    for (size_t t = 0; t < names_.size(); ++t) {
       const auto largest_c = importance_->largest_c(t);
       const auto place = routes_[t].place();
       replies_[t].resize(largest_c.size());
@@ -112,8 +103,8 @@ class ImportanceExchange {
 
   // The largest over all ranks, back to those who asked.
   Message max_reduce(const Message& from_ranks) {
-    const MessageReader<double> from(from_ranks, ranks_, own_spans_.size());
-    for (size_t t = 0; t < own_spans_.size(); ++t) {
+    const MessageReader<double> from(from_ranks, ranks_, names_.size());
+    for (size_t t = 0; t < names_.size(); ++t) {
       const auto positions = requests_[t].positions();
       largest_c_[t].assign(static_cast<size_t>(own_candidates_[t].size()), 0);
       size_t at = 0;
@@ -122,7 +113,7 @@ class ImportanceExchange {
         require_count(values.size(), requests_[t].counts()[rank], rank);
         for (const double c : values) {
           const auto candidate = static_cast<size_t>(positions[at++]);
-          require_c(c, 0, own_candidates_[t].ids()[candidate], rank);
+          require_c(c, 0, names_[t].id(own_candidates_[t].ids()[candidate]), rank);
           largest_c_[t][candidate] = std::max(largest_c_[t][candidate], c);
         }
       }
@@ -136,8 +127,8 @@ class ImportanceExchange {
   }
 
   void update(const Message& from_ranks) {
-    const MessageReader<double> from(from_ranks, ranks_, own_spans_.size());
-    for (size_t t = 0; t < own_spans_.size(); ++t) {
+    const MessageReader<double> from(from_ranks, ranks_, names_.size());
+    for (size_t t = 0; t < names_.size(); ++t) {
       replies_[t].clear();
       for (size_t rank = 0; rank < ranks_; ++rank) {
         const auto values = from.values(t, rank);
@@ -148,7 +139,7 @@ class ImportanceExchange {
       const auto place = routes_[t].place();
       for (size_t i = 0; i < largest_c.size(); ++i) {
         const double c = replies_[t][static_cast<size_t>(place[i])];
-        const int64_t node = importance_->ids(t)[i];
+        const int64_t node = names_[t].id(importance_->ids(t)[i]);
         const auto owner = static_cast<size_t>(membership_.owners[t].owner(node));
         require_c(c, largest_c[i], node, owner);
         largest_c[i] = c;
@@ -170,7 +161,7 @@ class ImportanceExchange {
   }
 
   const Membership& membership_;
-  const std::vector<NodeRange> own_spans_;
+  const std::vector<AskedNodes>& names_;
   const size_t ranks_;
   std::vector<Routes<Id>>& routes_;         // of what this rank asks for, by node type
   std::vector<IncomingIds<Id>>& requests_;  // of what it is asked for

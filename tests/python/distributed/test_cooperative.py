@@ -63,6 +63,7 @@ def test_ranks_together_are_one_process(case):
         batch_size=int(random.choice([1, 5, 37, 1000])),
         shuffle=bool(case % 3),
         seed=case,
+        expand=("every", "once")[case // 8 % 2],
         **sampler,
     )
     for together, alone in group.pairs(steps=3, epoch=case % 3):
@@ -88,6 +89,7 @@ def test_ranks_together_are_one_process_with_several_types(case):
         input_nodes=seeds,
         batch_size=13,
         shuffle=True,
+        expand=("every", "once")[case // 8],
         **sampler,
     )
     for together, alone in group.pairs():

@@ -218,6 +218,8 @@ OTHERS = {
     "batch_size": {"batch_size": 21},
     "fanouts": {"num_neighbors": [3, 4]},
     "sampler": {"sampler": ramet.Uniform(dependent=2)},
+    "expand": {"expand": "once"},
+    "disjoint": {"disjoint": True},
     "shuffle": {"shuffle": True},
     "prefetch": {"prefetch": 2},
     "tables": {"tables": ()},

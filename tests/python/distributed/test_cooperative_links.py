@@ -34,11 +34,21 @@ SEVERAL_TYPES = {
 }
 CACHED = {"placement": ramet.Placement(cache_rows=20, cache_by="presampling")}
 HIDDEN = {"features": ramet.Features(hide={"feat": [1, 2]})}
+TIMED = {
+    "time": ramet.Time("age", monotonic=True),
+    "edge_time": {WRITES: np.arange(40) % 50 + 20, CITES: np.arange(30) + 35},
+}
 CASES = {
     "binary": (3, ONE_TYPE | {"negatives": ramet.Negatives("binary", 1.5)}, "hash"),
     "triplet": (2, ONE_TYPE | {"negatives": ramet.Negatives("triplet", 2)} | labor(1) | CACHED, "range"),
     "labels": (3, ONE_TYPE | {"labels": np.arange(41) % 2.0, "exclude": ramet.SpotTarget(8)}, np.full(1000, 1)),
     "in-batch": (2, SEVERAL_TYPES | {"negatives": ramet.Negatives("binary", 2, "in-batch", corrupt="both")}, "hash"),
+    "trees": (3, ONE_TYPE | {"negatives": "triplet", "disjoint": True} | labor(1), "hash"),
+    "time": (
+        2,
+        SEVERAL_TYPES | TIMED | {"negatives": ramet.Negatives("binary", 2)},
+        {"paper": "range", "author": "hash"},
+    ),
     "types": (3, SEVERAL_TYPES | {"negatives": "triplet"} | HIDDEN, {"paper": "range", "author": "hash"}),
 }
 PAIRS = ((0, 1), (2, 3))

@@ -1,11 +1,14 @@
 """Ranks that cooperate, each with its own part of the graph, against one process with all of it. What does not belong
 together is an error that names it, on every rank, and nobody waits."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
 from small_graphs import heterogeneous, homogeneous, numpy_of
+from timed_graphs import some_times, timed_pair
+from together import edges
 
 import ramet
 
@@ -25,13 +28,15 @@ def of_rank(out, input_nodes, options) -> list[tuple]:
     return batches(part, input_nodes, ranks=ramet.Cooperate(), **options)
 
 
-@pytest.mark.parametrize("method", ["metis", "range", "hash"])
-@pytest.mark.parametrize("sampler", ["uniform", "labor"])
-def test_parts_make_the_batches_of_the_whole_graph(world, method, sampler, tmp_path):
+TREES = {"expand": "once", "disjoint": True}
+
+
+@pytest.mark.parametrize("method, options", [("metis", {}), ("range", TREES), ("hash", {"sampler": "labor"})])
+def test_parts_make_the_batches_of_the_whole_graph(world, method, options, tmp_path):
     graph = homogeneous()
     ramet.partition(graph, WORLD, tmp_path, method=method)
-    ranks = world.call(of_rank, str(tmp_path), "train", {"sampler": sampler})
-    together = world.call(of_whole, sampler, method, str(tmp_path))
+    ranks = world.call(of_rank, str(tmp_path), "train", options)
+    together = world.call(of_whole, options, str(tmp_path))
     for ours, theirs in zip(ranks, together, strict=True):
         for mine, other in zip(ours, theirs, strict=True):
             for part, whole in zip(mine[:3], other[:3], strict=True):
@@ -39,9 +44,9 @@ def test_parts_make_the_batches_of_the_whole_graph(world, method, sampler, tmp_p
             assert mine[3:] == other[3:]
 
 
-def of_whole(sampler, method, out) -> list[tuple]:
+def of_whole(options, out) -> list[tuple]:
     """The same ranks with the same owners, each with the whole graph."""
-    return batches(homogeneous(), "train", ranks=ramet.Cooperate(ownership=f"{out}/owner/node.npy"), sampler=sampler)
+    return batches(homogeneous(), "train", ranks=ramet.Cooperate(ownership=f"{out}/owner/node.npy"), **options)
 
 
 def test_heterogeneous_parts(world, tmp_path):
@@ -54,6 +59,34 @@ def test_heterogeneous_parts(world, tmp_path):
         assert sorted(seeds) == sorted(numpy_of(one[0]).tolist())
         labels = np.concatenate([rank[step][2] for rank in ranks])
         np.testing.assert_array_equal(labels[np.argsort(seeds)], numpy_of(one[2])[np.argsort(numpy_of(one[0]))])
+
+
+def timed(out, **ranks) -> list:
+    """The edges of every step, of seeds and of pairs."""
+    graph = ramet.open(out)
+    options = {"num_neighbors": [4, 3], "batch_size": 20, "time": ramet.Time("time", monotonic=True), **ranks}
+    pairs = np.random.default_rng(0).integers(0, 200, (2, 30))
+    nodes = ramet.NeighborLoader(graph, input_nodes=pairs[0], input_time=some_times(30, 1), **options)
+    links = ramet.LinkLoader(graph, edges=pairs, edge_time=some_times(30, 2), **options)
+    return [edges([batch]) for batch in [*nodes, *links]]
+
+
+def timed_rank(out) -> list:
+    import torch.distributed as dist
+
+    return timed(f"{out}/part-{dist.get_rank()}", ranks=ramet.Cooperate())
+
+
+def test_parts_with_times_of_edges(world, tmp_path):
+    """Times of nodes need the whole graph."""
+    for of in ("edges", "nodes"):
+        ramet.save(timed_pair(of, True)[0], tmp_path / of)
+        ramet.partition(ramet.open(tmp_path / of), WORLD, tmp_path / f"parts-{of}", method="hash")
+    alone = timed(tmp_path / "edges", ranks=False)
+    together = zip(*world.call(timed_rank, str(tmp_path / "parts-edges")), strict=True)
+    assert [sorted(itertools.chain(*step)) for step in together] == alone
+    for outcome, words in world.outcomes(timed_rank, str(tmp_path / "parts-nodes")):
+        assert (outcome, "time is 'time', a table of nodes, which needs a whole graph" in words) == ("failed", True)
 
 
 # ---- what does not belong together

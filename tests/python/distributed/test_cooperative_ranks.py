@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from comparison import labor
-from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous
+from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, homogeneous
 
 import ramet
 
@@ -83,6 +83,25 @@ def test_training_with_other_samplers(world, alone, store, sampler):
     options = OPTIONS | sampler
     per_rank = world.call(ranks.train, store, options, 20, NODES, size=3)
     assert_same_training(per_rank, alone(store, options, 20, NODES))
+
+
+TREES = {
+    "LABOR-1": (3, "one", {"disjoint": True, "sampler": ramet.Labor(1)}),
+    "time": (2, "one", {"time": ramet.Time("time", monotonic=True)}),
+    "types": (3, "several", {"time": ramet.Time("age"), "input_time": np.arange(90) % 50 + 20}),
+}
+
+
+@pytest.mark.parametrize("case", TREES)
+def test_training_with_disjoint_trees(world, alone, several_types, tmp_path, case):
+    """docs/semantics.md, sections 15 and 16."""
+    size, kind, change = TREES[case]
+    options, model, path = TYPED | change, {"seed_type": "paper"}, several_types
+    if kind == "one":
+        options, model, path = OPTIONS | change, NODES, tmp_path / "timed"
+        ramet.save(homogeneous(time=np.arange(NUM_NODES) * 7 % 40), path)
+    per_rank = world.call(ranks.train, str(path), options, 12, model, size=size)
+    assert_same_training(per_rank, alone(str(path), options, 12, model))
 
 
 NOTHING_TO_DO = {

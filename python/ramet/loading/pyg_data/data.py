@@ -21,6 +21,11 @@ TRIPLET_WORDS = ("src_index", "dst_pos_index", "dst_neg_index")
 
 def to_pyg(batch: Batch, pad: Pad | None = None):
     """The result of Batch.to_pyg."""
+    if batch._core.has_merged_plan:
+        raise ValueError(
+            "to_pyg: ranks cooperate, and others have rows of the sources: call layers with batch.sources.edge_index, "
+            "and rows that ramet.distributed.exchange pulls"
+        )
     graph = batch.graph
     out = HeteroData() if graph.is_hetero else Data()
     nodes = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.node_types}

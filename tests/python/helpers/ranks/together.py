@@ -1,6 +1,7 @@
 """The ranks of a group in one process, and what batches hold in ids that all of them share."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 from comparison import by_type
@@ -46,19 +47,26 @@ def edges(batches: list[ramet.Batch]) -> list[tuple]:
     """(hop, edge type, destination, source, edge id, weight) of every edge of the union, sorted."""
     result = []
     for batch in batches:
-        graph = batch.graph
-        for hop, block in enumerate(reversed(batch.blocks)):
-            n_id = by_type(block.n_id, graph.node_types)
-            index, e_id, weight = (
-                by_type(getattr(block, name), graph.edge_types) for name in ("edge_index", "e_id", "edge_weight")
-            )
-            for edge_type in graph.edge_types:
-                src, dst = np.asarray(index[edge_type])
-                src = np.asarray(n_id[edge_type[0]])[src].tolist()
-                dst = np.asarray(n_id[edge_type[2]])[dst].tolist()
-                more = np.asarray(e_id[edge_type]).tolist(), np.asarray(weight[edge_type]).tolist()
-                result += [(hop, edge_type, *edge) for edge in zip(dst, src, *more)]
+        for hop, edge_type, sources, destinations, of_hop in _hops(batch):
+            src, dst = np.asarray(of_hop.edge_index)
+            more = np.asarray(of_hop.e_id).tolist(), np.asarray(of_hop.edge_weight).tolist()
+            ends = np.asarray(destinations)[dst].tolist(), np.asarray(sources)[src].tolist()
+            result += [(h, edge_type, *edge) for h, edge in zip(hop, zip(*ends, *more))]
     return sorted(result)
+
+
+def _hops(batch):
+    """(hop of each edge, edge type, ids of sources, ids of destinations, edges) of each block, or of all hops."""
+    graph = batch.graph
+    if batch.expand == "once":
+        sources, n_id = by_type(batch.sources.n_id, graph.node_types), by_type(batch.n_id, graph.node_types)
+        for t, counts in by_type(batch.num_sampled_edges, graph.edge_types).items():
+            yield np.repeat(np.arange(len(counts)), counts).tolist(), t, sources[t[0]], n_id[t[2]], batch.edges(t)
+        return
+    for hop, block in enumerate(reversed(batch.blocks)):
+        n_id = by_type(block.n_id, graph.node_types)
+        for t in graph.edge_types:
+            yield itertools.repeat(hop), t, n_id[t[0]], n_id[t[2]], block[t]
 
 
 def nodes(batches: list[ramet.Batch]) -> dict[str, list[int]]:
@@ -76,12 +84,40 @@ def seeds(batches: list[ramet.Batch]) -> list[tuple]:
     return sorted((t, node) for t, ids in of_types for node in np.asarray(ids).tolist())
 
 
+def trees(batches: list[ramet.Batch]) -> list[tuple]:
+    """(type and id of each node, sorted) of each disjoint tree of the union, sorted. Ranks number trees together."""
+    of_trees: dict[int, list] = {}
+    for batch in batches if batches[0].batch is not None else ():
+        types = batch.graph.node_types
+        n_id, tree_of = by_type(batch.n_id, types), by_type(batch.batch, types)
+        for t in types:
+            for node, tree in zip(np.asarray(n_id[t]).tolist(), np.asarray(tree_of[t]).tolist()):
+                of_trees.setdefault(tree, []).append((t, node))
+    return sorted(sorted(nodes) for nodes in of_trees.values())
+
+
+def seed_times(batches: list[ramet.Batch]) -> list[tuple]:
+    """(type, id, time) of all seeds, sorted; of batches without times none."""
+    result = []
+    for batch in batches if batches[0].seed_time is not None else ():
+        ids, times = by_type(batch.seeds, [None]), by_type(batch.seed_time, [None])
+        result += [(t, *pair) for t in ids for pair in zip(np.asarray(ids[t]).tolist(), np.asarray(times[t]).tolist())]
+    return sorted(result)
+
+
 def assert_same(together: list[ramet.Batch], alone: ramet.Batch) -> None:
     """The union of what ranks made is what one process makes."""
     assert ramet.fingerprint(together) == alone.fingerprint()
     assert edges(together) == edges([alone])
     assert nodes(together) == nodes([alone])
     assert seeds(together) == seeds([alone])
+    assert trees(together) == trees([alone])
+    if alone.expand == "once":
+        types = alone.graph.node_types
+        counts = [by_type(batch.num_sampled_nodes, types) for batch in [alone, *together]]
+        for t in types:
+            assert counts[0][t] == np.sum([of_rank[t] for of_rank in counts[1:]], axis=0).tolist()
+    assert seed_times(together) == seed_times([alone])
     for batch in together:
         about = batch.epoch, batch.step, batch.global_num_seeds
         assert about == (alone.epoch, alone.step, alone.global_num_seeds)

@@ -1,0 +1,398 @@
+// CooperativeEngine: the exchanges of a CooperativeSampler, with ids of one width.
+//
+// A hop has one exchange: the sources that a rank found go to their owners, in the order of the
+// ranks and, of one rank, of their first edge. The owner gives each a position among its own nodes,
+// which is both the next hop's destination and the row to send back when the layer runs. LABOR-i
+// has exchanges before that (cooperative_importance.h). Seeds that others own go to their owners in
+// the same way, before the first hop. Disjoint trees are numbered before that (shared_trees.h).
+//
+// A layer's source rows are stored by rank, so what arrives in the layer's exchange lies where it
+// is used and nothing is moved twice: local ids are renumbered once here instead.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "cooperative_importance.h"
+#include "exchange/asked_nodes.h"
+#include "exchange/incoming_ids.h"
+#include "exchange/message.h"
+#include "exchange/routes.h"
+#include "merged_sources.h"
+#include "path_exchange.h"
+#include "ramet/error.h"
+#include "sampling/cooperative_sampler.h"
+#include "sampling/hop_driver.h"
+#include "sampling/hop_sampler.h"
+#include "shared_trees.h"
+
+namespace ramet {
+
+class CooperativeSampler::Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::optional<Message> start(std::span<const Seeds> seeds,
+                                       uint64_t epoch,
+                                       uint64_t step,
+                                       std::span<const ExcludedEdges> excluded) = 0;
+  virtual Message ask(std::span<const Seeds> seeds,
+                      uint64_t epoch,
+                      uint64_t step,
+                      std::span<const ExcludedEdges> excluded) = 0;
+  [[nodiscard]] virtual std::span<const int32_t> places_of_seeds(int type) const = 0;
+  virtual std::optional<Message> receive(const Message& from_ranks) = 0;
+  virtual Minibatch take() = 0;
+};
+
+template <typename Id>
+class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
+ public:
+  EngineFor(HopOptions options, Membership membership)
+      : membership_(std::move(membership)),
+        ranks_(static_cast<size_t>(membership_.ranks())),
+        driver_(options.graph, options.sample),
+        hop_sampler_(std::move(options), scratch_),
+        trees_(static_cast<size_t>(membership_.rank), ranks_),
+        names_(names_of(membership_, hop_sampler_.tree_keys())),
+        routes_(names_.size()),
+        requests_(names_.size()),
+        seed_places_(names_.size()),
+        merged_(merges() ? names_.size() : 0),
+        importance_(membership_, names_, routes_, requests_, pool()) {
+    prepare_all(layer_);
+    if (merges()) prepare_all(merged_index_);
+    prepare_own(own_);
+    if (hop_sampler_.has_importance()) prepare_own(importance_.own_candidates());
+  }
+
+  std::optional<Message> start(std::span<const Seeds> seeds,
+                               uint64_t epoch,
+                               uint64_t step,
+                               std::span<const ExcludedEdges> excluded) override {
+    asks_ = false;
+    const Array times = begin(seeds, epoch, step, excluded);
+    for (size_t t = 0; t < own_.size(); ++t)
+      check_owned(t);
+    return is_disjoint() ? announce_trees(times) : start_lists();
+  }
+
+  Message ask(std::span<const Seeds> seeds,
+              uint64_t epoch,
+              uint64_t step,
+              std::span<const ExcludedEdges> excluded) override {
+    asks_ = true;
+    const Array times = begin(seeds, epoch, step, excluded);
+    return is_disjoint() ? announce_trees(times) : ask_for_seeds();
+  }
+
+  [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const override {
+    return seed_places_[static_cast<size_t>(type)];
+  }
+
+  std::optional<Message> receive(const Message& from_ranks) override {
+    // What is thrown on the way leaves nothing to go on with.
+    switch (std::exchange(stage_, Stage::kIdle)) {
+      case Stage::kIdle:
+      case Stage::kComplete:
+        throw_invalid("no minibatch is being sampled: call start() first");
+      case Stage::kImportance:
+        if (auto message = importance_.receive(from_ranks)) {
+          stage_ = Stage::kImportance;
+          return message;
+        }
+        return sample_sources();
+      case Stage::kTrees:
+        receive_trees(from_ranks);
+        return start_lists();
+      case Stage::kSeeds:
+        take_seeds(from_ranks);
+        return next_hop();
+      case Stage::kSources:
+        finish_hop(from_ranks);
+        return next_hop();
+    }
+    return std::nullopt;
+  }
+
+  Minibatch take() override {
+    if (std::exchange(stage_, Stage::kIdle) != Stage::kComplete)
+      throw_invalid(
+          "no minibatch is complete: call start(), and receive() until it returns nothing");
+    auto [n_id, trees] = hop_sampler_.take_lists(own_);
+    Minibatch minibatch = driver_.finish(std::move(n_id), std::move(trees));
+    if (merges()) merge(minibatch);
+    minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
+    minibatch.seed_exchange = std::move(seed_exchange_);
+    return minibatch;
+  }
+
+ private:
+  // Which exchange comes in next, if any.
+  enum class Stage : uint8_t { kIdle, kTrees, kSeeds, kImportance, kSources, kComplete };
+
+  [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
+  [[nodiscard]] BufferPool& pool() const { return *hop_sampler_.options().pool; }
+
+  [[nodiscard]] bool is_disjoint() const { return !hop_sampler_.tree_keys().empty(); }
+
+  static std::vector<AskedNodes> names_of(const Membership& membership,
+                                          const std::vector<TreeKeys>& keys) {
+    std::vector<AskedNodes> names;
+    for (const Ownership& owners : membership.owners)
+      names.push_back({owners.span_of(membership.rank)});
+    for (size_t t = 0; t < keys.size(); ++t)
+      names[t].id_bits = keys[t].id_bits();
+    return names;
+  }
+
+  [[nodiscard]] bool merges() const {
+    return hop_sampler_.options().sample.expand == Expand::kOnce;
+  }
+
+  void prepare_all(NodeIndexes<Id>& nodes) const {
+    if (is_disjoint())
+      prepare_for_keys(nodes, graph());
+    else
+      prepare(nodes, graph());
+  }
+
+  void prepare_own(NodeIndexes<Id>& nodes) const {
+    if (is_disjoint()) return prepare_for_keys(nodes, graph());
+    std::vector<NodeRange> spans;
+    for (const AskedNodes& of_type : names_)
+      spans.push_back(of_type.own);
+    prepare(nodes, graph(), spans);
+  }
+
+  // Returns the times of the seeds.
+  Array begin(std::span<const Seeds> seeds,
+              uint64_t epoch,
+              uint64_t step,
+              std::span<const ExcludedEdges> excluded) {
+    stage_ = Stage::kIdle;
+    seed_exchange_.clear();
+    for (size_t t = 0; t < merged_.size(); ++t)
+      merged_[t].start_batch(merged_index_[t], ranks_);
+    hop_sampler_.exclude(excluded);
+    driver_.start(seeds, epoch, step);
+    const auto& options = hop_sampler_.options();
+    return driver_.read_times(options.sample.time, seeds, *options.pool);
+  }
+
+  Message announce_trees(const Array& times) {
+    Message message = trees_.announce(driver_.num_seeds(), times, pool());
+    stage_ = Stage::kTrees;
+    return message;
+  }
+
+  void receive_trees(const Message& from_ranks) {
+    trees_.receive(from_ranks, pool());
+    for (AskedNodes& of_type : names_)
+      of_type.num_trees = trees_.size();
+    hop_sampler_.start_times(trees_.times());
+  }
+
+  std::optional<Message> start_lists() {
+    if (asks_) return ask_for_seeds();
+    start_with_seeds(own_);
+    return next_hop();
+  }
+
+  void start_with_seeds(NodeIndexes<Id>& nodes) const {
+    for (size_t t = 0; t < nodes.size(); ++t)
+      hop_sampler_.start_list(nodes[t], driver_, t, trees_.first(), trees_.size());
+  }
+
+  Message ask_for_seeds() {
+    start_with_seeds(layer_);
+    for (NodeIndex<Id>& of_type : own_)
+      of_type.start_batch(std::span<const Id>());
+    for (size_t t = 0; t < own_.size(); ++t)
+      route(t, layer_[t].ids());
+    Message message = ask_owners(false);
+    for (size_t t = 0; t < own_.size(); ++t)
+      seed_places_[t].assign(routes_[t].place().begin(), routes_[t].place().end());
+    stage_ = Stage::kSeeds;
+    return message;
+  }
+
+  // Begins with what ranks asked for.
+  void take_seeds(const Message& from_ranks) {
+    receive_nodes(from_ranks, false);
+    for (size_t t = 0; t < own_.size(); ++t)
+      seed_exchange_.push_back(plan(t));
+    const auto ids = hop_sampler_.take_lists(own_).n_id;
+    std::vector<Seeds> seeds;
+    for (const SeedCount& asked : driver_.seed_counts())
+      seeds.push_back(
+          {.type = asked.type, .ids = ids[static_cast<size_t>(asked.type)].template as<int64_t>()});
+    driver_.set_seeds(seeds);
+  }
+
+  void check_owned(size_t seed_type) const {
+    const auto seeds = driver_.seeds(seed_type);
+    const auto owners = membership_.owners[seed_type].owners(seeds);
+    for (size_t i = 0; i < owners.size(); ++i) {
+      if (owners[i] == membership_.rank) continue;
+      throw_invalid("seeds[", i, "] = ", seeds[i], " belongs to rank ", owners[i], ", not to ",
+                    membership_.rank);
+    }
+  }
+
+  std::optional<Message> next_hop() {
+    if (driver_.is_done()) {
+      stage_ = Stage::kComplete;
+      return std::nullopt;
+    }
+    block_ = {};
+    destinations_ = driver_.destinations(sizes(own_));
+    set_destinations(block_, destinations_);
+    for (size_t t = 0; t < own_.size(); ++t)
+      layer_[t].start_batch(own_[t].ids());
+    auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop());
+    if (importance == nullptr) return sample_sources();
+    Message message = importance_.start(*importance);
+    stage_ = Stage::kImportance;
+    return message;
+  }
+
+  Message sample_sources() {
+    block_.relations =
+        hop_sampler_.sample(layer_, destinations_, driver_.step_keys(), driver_.hop());
+    for (size_t t = 0; t < own_.size(); ++t)
+      route_found(t);
+    Message message = ask_owners(hop_sampler_.is_monotonic());
+    for (Relation& relation : block_.relations)
+      renumber(relation);
+    stage_ = Stage::kSources;
+    return message;
+  }
+
+  // The sources that are not among this rank's nodes.
+  void route_found(size_t t) {
+    const int64_t num_own = own_[t].size(), end = layer_[t].size();
+    std::span<const Id> found = layer_[t].ids().subspan(static_cast<size_t>(num_own));
+    if (merges()) found = merged_[t].add(found);
+    route(t, found);
+    if (!hop_sampler_.is_monotonic()) return;
+    auto paths = hop_sampler_.path_times().take(t, num_own, end);
+    if (merges()) merged_[t].keep_new(paths);
+    paths_.set(t, paths, routes_[t]);
+  }
+
+  void route(size_t t, std::span<const Id> nodes) {
+    routes_[t].build(nodes, names_[t], membership_.owners[t], pool());
+  }
+
+  Message ask_owners(bool with_paths) {
+    const size_t types = own_.size();
+    return message_of<Id>(with_paths ? 2 * types : types, ranks_, pool(), [&](size_t list) {
+      return list < types ? Values<Id>{routes_[list].counts(), routes_[list].nodes()}
+                          : paths_.values(list - types);
+    });
+  }
+
+  [[nodiscard]] size_t source_type(const Relation& relation) const {
+    return static_cast<size_t>(graph().edge_types()[static_cast<size_t>(relation.edge_type)].src);
+  }
+
+  // From the order in which sources were found to that of their owners; what is merged, to ~number.
+  void renumber(Relation& relation) const {
+    const size_t src = source_type(relation);
+    const auto num_own = static_cast<int32_t>(own_[src].size());
+    if (layer_[src].size() == num_own || (ranks_ == 1 && !merges())) return;
+    if (merges()) {
+      const int32_t* number = merged_[src].numbers().data();
+      return renumber_from(num_own, relation, [=](int32_t found) { return ~number[found]; });
+    }
+    const int32_t* place = routes_[src].place().data();
+    renumber_from(num_own, relation, [=](int32_t found) { return num_own + place[found]; });
+  }
+
+  // Local ids from `first` on become at(id - first).
+  template <typename At>
+  void renumber_from(int32_t first, Relation& relation, const At& at) const {
+    auto* local = static_cast<int32_t*>(relation.indices.data);
+    constexpr int64_t kGrain = 1 << 16;
+    parallel_for(relation.indices.rows(), kGrain, hop_sampler_.options().threads,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t e = begin; e < end; ++e) {
+                     // Not a branch: whether a source is a destination is as good as random.
+                     const int32_t found = local[e] - first;
+                     const int32_t renumbered = at(std::max(found, 0));
+                     local[e] = found < 0 ? local[e] : renumbered;
+                   }
+                 });
+  }
+
+  // Of what was sampled, the sources and their plan.
+  void merge(Minibatch& minibatch) {
+    for (size_t t = 0; t < own_.size(); ++t)
+      minibatch.merged_exchange.push_back(merged_[t].finish(static_cast<size_t>(membership_.rank),
+                                                            own_[t].size(), names_[t], pool()));
+    for (Block& block : minibatch.blocks)
+      for (Relation& relation : block.relations)
+        merged_[source_type(relation)].place(relation);
+  }
+
+  // Appends the nodes that ranks ask for to own_.
+  void receive_nodes(const Message& from_ranks, bool with_paths) {
+    const size_t types = own_.size();
+    const MessageReader<Id> from(from_ranks, ranks_, with_paths ? 2 * types : types);
+    for (size_t t = 0; t < types; ++t) {
+      requests_[t].insert(from, t, ranks_, names_[t], own_[t], pool());
+      if (with_paths) paths_.add(from, types + t, requests_[t], t, hop_sampler_.path_times());
+    }
+  }
+
+  void finish_hop(const Message& from_ranks) {
+    receive_nodes(from_ranks, hop_sampler_.is_monotonic());
+    for (size_t t = 0; t < own_.size(); ++t) {
+      if (merges())
+        merged_[t].exchange(routes_[t], requests_[t]);
+      else
+        block_.exchange.push_back(plan(t));
+    }
+    block_.num_src = sizes(merges() ? own_ : layer_);
+    driver_.add(std::move(block_));
+  }
+
+  ExchangePlan plan(size_t type) {
+    const auto counts = routes_[type].counts();
+    return {.num_owned = own_[type].size(),
+            .send_rows = requests_[type].take_positions(),
+            .send_counts = requests_[type].counts(),
+            .receive_counts = {counts.begin(), counts.end()},
+            .source_ids = routes_[type].take_ids(names_[type])};
+  }
+
+  const Membership membership_;
+  const size_t ranks_;
+  HopScratch<Id> scratch_;
+  HopDriver driver_;
+  HopSampler<Id> hop_sampler_;
+  SharedTrees trees_;               // with disjoint trees
+  std::vector<AskedNodes> names_;   // by node type, as what follows
+  NodeIndexes<Id> own_;             // the batch's nodes of this rank
+  NodeIndexes<Id> layer_;           // the hop's sources, whoever owns them; destinations first
+  std::vector<Routes<Id>> routes_;  // of what this rank asks for
+  std::vector<IncomingIds<Id>> requests_;          // of what it is asked for
+  std::vector<std::vector<int32_t>> seed_places_;  // of the seeds that it asks for
+  NodeIndexes<Id> merged_index_;
+  std::vector<MergedSources<Id>> merged_;  // with Expand::kOnce
+  ImportanceExchange<Id> importance_;      // of LABOR-i
+  PathExchange<Id> paths_;                 // with Time::monotonic
+
+  Stage stage_ = Stage::kIdle;
+  bool asks_ = false;  // for its seeds
+  Block block_;        // of the hop
+  std::vector<ListRange> destinations_;
+  std::vector<ExchangePlan> seed_exchange_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,139 @@
+"""Cooperative ranks (gloo) that sample each node once, against one process. docs/semantics.md, sections 10 and 14."""
+
+import itertools
+
+import numpy as np
+import pytest
+from comparison import by_type
+from small_graphs import heterogeneous
+
+import ramet
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+
+import torch.nn.functional as F  # noqa: E402  (these need torch)
+from cooperative_ranks import cooperating, open_store  # noqa: E402
+from test_cooperative_ranks import OPTIONS, TYPED, assert_close, union  # noqa: E402
+from together import edges  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+from ramet.distributed import Cooperative, exchange  # noqa: E402
+from ramet.nn import HeteroConv, SAGEConv  # noqa: E402
+
+WORLD = 3
+STEPS = 8
+ONCE = {"expand": "once"}
+LINKS = {"num_neighbors": [3, 2], "edges": np.arange(500, 541), "batch_size": 20, "negatives": "binary"}
+CASES = {
+    "one type": (2, "one", OPTIONS | ONCE, "range"),
+    "LABOR-1": (3, "one", OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
+    "types": (3, "several", TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
+    "links": (3, "one", LINKS | ONCE, "hash"),
+    "trees": (2, "several", TYPED | ONCE | {"disjoint": True}, "hash"),
+}
+
+
+class Model(torch.nn.Module):
+    """As PyG's models on a batch: every layer takes all edges, and computes rows of all nodes."""
+
+    def __init__(self, graph):
+        super().__init__()
+        torch.manual_seed(0)
+        widths = {t: graph.table("feat", t).shape[1] for t in graph.node_types}
+        self.layers = torch.nn.ModuleList([self.layer(graph, widths), self.layer(graph, dict.fromkeys(widths, 6))])
+        self.norm = torch.nn.BatchNorm1d(6).double()
+
+    @staticmethod
+    def layer(graph, widths):
+        if not graph.is_hetero:
+            return pyg.SAGEConv(widths["node"], 6).double()
+        return HeteroConv({t: SAGEConv((widths[t[0]], widths[t[2]]), 6).double() for t in graph.edge_types})
+
+    def forward(self, x, sources):
+        for layer in self.layers:
+            if isinstance(x, dict):
+                x = layer({t: (x[t[0]], x[t[2]]) for t in sources.edge_index}, sources.edge_index)
+                x = {t: rows.relu() for t, rows in x.items()}
+            else:
+                x = self.norm(layer((x, x), sources.edge_index)).relu()
+        return x
+
+
+def train(group, store, options, ownership):
+    """(loss, edges, gradients) of every step. group: None for one process."""
+    graph = open_store(store)
+    ranks = False if group is None else cooperating(group, ramet.Cooperate(ownership=ownership), ())
+    loader = (ramet.LinkLoader if "edges" in options else ramet.NeighborLoader)(graph, ranks=ranks, **options)
+    model = Model(graph)
+    wrapped = Cooperative(model)
+    if group is not None:
+        wrapped = DistributedDataParallel(wrapped, process_group=group, find_unused_parameters=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    steps = []
+    for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), STEPS):
+        x = {t: rows.double() for t, rows in by_type(batch.x, graph.node_types).items()}
+        out = wrapped(x if graph.is_hetero else x["node"], batch.sources)
+        loss = batch.mean(losses_of(batch, out["paper"] if graph.is_hetero else out))
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+        steps.append((loss.item(), edges([batch]), torch.cat([g.flatten() for g in gradients]).numpy()))
+        optimizer.step()
+    return steps
+
+
+def losses_of(batch, out):
+    out = out[: batch.num_seeds]
+    if not hasattr(batch, "ends"):
+        return F.cross_entropy(out, batch.y, reduction="none")
+    source, destination = exchange(out, batch.ends)[batch.edge_label_index]
+    scores = (source * destination).sum(1)
+    return F.binary_cross_entropy_with_logits(scores, batch.edge_label.double(), reduction="none")
+
+
+@pytest.fixture(scope="module")
+def stores(store, tmp_path_factory):
+    several = tmp_path_factory.mktemp("once") / "several"
+    ramet.save(heterogeneous(), several)
+    return {"one": store, "several": str(several)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_training_is_that_of_one_process(world, stores, case):
+    size, kind, options, ownership = CASES[case]
+    expected = train(None, stores[kind], options, None)
+    per_rank = world.call(train, stores[kind], options, ownership, size=size)
+    for of_ranks, (loss, sampled, gradients) in zip(zip(*per_rank, strict=True), expected, strict=True):
+        losses, their_edges, their_gradients = zip(*of_ranks)
+        assert_close(np.mean(losses), np.float64(loss))
+        assert union([[of_rank] for of_rank in their_edges]) == [sampled]
+        for one in their_gradients:
+            assert_close(one, gradients)
+
+
+def look(group, store):
+    """(whether the rows of sources are theirs, and each is there once; words of what is refused) of one batch."""
+    batch = next(
+        iter(
+            ramet.NeighborLoader(open_store(store), ranks=cooperating(group, ramet.Cooperate(), ()), **OPTIONS, **ONCE)
+        )
+    )
+    ids = batch.sources.n_id
+    assert batch.parent is None
+    assert batch.hop.tolist() == sorted(batch.hop.tolist())
+    words = []
+    for ask in (lambda: batch.blocks, batch.to_pyg):
+        try:
+            ask()
+        except ValueError as error:
+            words.append(str(error))
+    return torch.equal(exchange(batch.n_id, batch.sources), ids) and len(ids.unique()) == len(ids), words
+
+
+def test_sources_are_own_nodes_and_then_those_of_others(world, stores):
+    """No rank pulls rows from itself. What a rank alone cannot say is None, or refused."""
+    for are_right, words in world.call(look, stores["one"], size=2):
+        assert are_right
+        assert "gives one graph, not blocks" in words[0]
+        assert "ranks cooperate, and others have rows" in words[1]
