@@ -5,8 +5,8 @@ the ids by regions of the table, in the same time; "not aligned" is the same wit
 do, and "as given" is without sorting. "staged" is Table.gather on all cores into page-locked memory, then a copy;
 "torch, pinned copy" is the same by torch.index_select. All read one table of 4 GiB by random ids.
 
-"on the device" gathers from a table of device memory, where requests are not aligned, beside torch.index_select. "memory" is a large copy inside the
-device. These rates count bytes read and written, without the ids.
+"on the device" gathers from a table of device memory, where requests are not aligned, beside torch.index_select.
+"memory" is a large copy inside the device. These rates count bytes read and written, without the ids.
 
 "beside" is a training step while rows of 512 bytes are gathered in place on another stream, by the gather's
 multiprocessors; its ids are sorted beforehand. One step is bound by arithmetic (products of matrices in bfloat16), one
