@@ -117,7 +117,8 @@ TEST_CASE("an id's position is that of its first occurrence, and ids can be sort
     integers.push_back(i % 3 == 0 ? r : r % 5000);
     texts.push_back(text_id(i));
   }
-  for (int length = 3 << 20; length < (3 << 20) + 2; ++length) texts.emplace_back(length, 'x');
+  for (int length = 3 << 20; length < (3 << 20) + 2; ++length)
+    texts.emplace_back(length, 'x');
   for (const auto& where : {std::string(), folder}) {
     check_map<Integers>(integers, where);
     check_map<Texts>(texts, where);
