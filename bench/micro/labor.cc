@@ -2,7 +2,9 @@
 // second, beside
 //   scalar scan  the obvious way: a loop over each row that hashes every source and keeps the
 //                accepted, which is what LABOR is without numbering the nodes it finds;
-//   kappa 8      the same hop as a dependent minibatch: two hashes and three normals per source;
+//   kappa 8      the same hop as a dependent minibatch: two hashes per source, and three normals
+//   for
+//                those that these may accept;
 //   read         every source is read once: what the memory takes.
 #include <numeric>
 

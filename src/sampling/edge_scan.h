@@ -131,24 +131,24 @@ class EdgePicks {
     }
     read_ = size_ += count;
   }
-  // The same for a rule that has not read the sources: they are requested, for read_sources().
-  template <typename Index, typename PositionOf>
-  void take_unread(std::span<const Index> stored, int64_t count, PositionOf&& position_of) {
+  // The same without the sources, for a rule that has not read them.
+  template <typename PositionOf>
+  void take_unread(int64_t count, PositionOf&& position_of) {
     position_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
     Position* position = position_.data() + size_;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t p = position_of(i);
-      prefetch(&stored[static_cast<size_t>(p)]);
-      position[i] = static_cast<Position>(p);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      position[i] = static_cast<Position>(position_of(i));
     size_ += count;
   }
-  // Reads the sources of the first `end` edges, where it has not. kCorrupt: one that is no node.
+  // Reads the sources that have not been read. kCorrupt: one that is no node.
   template <typename Index>
-  void read_sources(const RelationTask<Id>& task, std::span<const Index> stored, int64_t end) {
+  void read_sources(const RelationTask<Id>& task, std::span<const Index> stored) {
+    constexpr int64_t kAhead = 64;
     const auto bound = static_cast<uint64_t>(task.num_src_nodes);
     source_.reserve(static_cast<size_t>(size_), static_cast<size_t>(read_));
-    for (; read_ < end; ++read_) {
+    for (; read_ < size_; ++read_) {
+      if (read_ + kAhead < size_)
+        prefetch(&stored[static_cast<size_t>(position_.data()[read_ + kAhead])]);
       const Position p = position_.data()[read_];
       const Index id = stored[static_cast<size_t>(p)];
       if (static_cast<uint64_t>(id) >= bound)
@@ -212,8 +212,6 @@ class EdgeScan {
   using Picks = EdgePicks<Id, Position>;
   using Pieces = std::vector<Picks>;
 
-  static constexpr int64_t kEdgesAhead = 64;  // picks whose sources are requested
-
   template <typename Body>
   void for_each_piece(int64_t num_pieces, int threads, Body&& body) {
     parallel_for(num_pieces, 1, threads, [&](int64_t begin, int64_t end) {
@@ -233,9 +231,8 @@ class EdgeScan {
         const int64_t before = picks.size();
         rule(stored, row, i, picks);
         indptr_[i + 1] = picks.size() - before;
-        picks.read_sources(task_, stored, picks.size() - kEdgesAhead);
       });
-      picks.read_sources(task_, stored, picks.size());
+      picks.read_sources(task_, stored);
     });
   }
 

@@ -60,6 +60,7 @@ class EdgesInTime {
   explicit EdgesInTime(const RelationTask<Id>& task) : task_(task), times_(*task.times) {}
 
   [[nodiscard]] bool are_sorted() const { return times_.sorted; }
+  [[nodiscard]] bool are_of_sources() const { return times_.of_edges == nullptr; }
 
   // Of destination i, whose row it is.
   template <typename Index>
@@ -208,7 +209,7 @@ class RuleInTime {
     const int64_t before = picks.size();
     rule_(stored, row, i, picks);
     if (!edges_.are_sorted()) return;
-    picks.read_sources(task_, stored, picks.size());
+    if (edges_.are_of_sources()) picks.read_sources(task_, stored);
     edges_.check(i, picks.size() - before, picks);
   }
 

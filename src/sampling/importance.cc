@@ -1,10 +1,12 @@
 #include "importance.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
 #include "base/block_sum.h"
+#include "base/parallel.h"
 #include "base/prefetch.h"
 #include "edge_scan.h"
 #include "labor_edges.h"
@@ -131,6 +133,11 @@ double RelationImportance::solve(size_t i, RowImportance& row) const {
   return solve_c_of_variance(row.p, shares(i), proportional_[i].variance);
 }
 
+double RelationImportance::first_c(size_t i) const {
+  if (!proportional_.empty()) return proportional_[i].c;
+  return solve_c_of_ones(first_edge_[i + 1] - first_edge_[i], fanout_);
+}
+
 // Entries of the next rows are requested while those of this one are read: they are all over
 // memory.
 void RelationImportance::load(size_t i, RowImportance& row) const {
@@ -149,8 +156,12 @@ void RelationImportance::load(size_t i, RowImportance& row) const {
 }
 
 template <typename Id>
-void HopImportance<Id>::prepare(const Graph& graph, const Labor& method, bool disjoint) {
+void HopImportance<Id>::prepare(const Graph& graph,
+                                const Labor& method,
+                                bool disjoint,
+                                int threads) {
   method_ = method;
+  threads_ = threads;
   std::vector<NodeRange> ranges;
   for (const NodeType& type : graph.node_types())
     ranges.push_back({0, disjoint ? std::numeric_limits<int64_t>::max() : type.num_nodes});
@@ -237,8 +248,13 @@ template <typename Id>
 void HopImportance<Id>::begin() {
   is_first_ = true;
   for (OfType& type : types_) {
-    type.importances.assign(type.index.ids().size(), {});
-    type.largest_c.assign(type.index.ids().size(), 0);
+    const size_t size = type.num_candidates();
+    if (size > type.importances.size()) {
+      type.importances = ZeroedArray<Importance>(std::bit_ceil(size));
+      type.largest_c = ZeroedArray<double>(std::bit_ceil(size));
+    }
+    std::fill_n(type.importances.data(), size, Importance());
+    std::fill_n(type.largest_c.data(), size, 0);
   }
 }
 
@@ -251,12 +267,25 @@ void HopImportance<Id>::max_reduce() {
 template <typename Id>
 void HopImportance<Id>::update() {
   for (OfType& type : types_) {
-    for (size_t i = 0; i < type.importances.size(); ++i) {
-      const double p = type.importances[i].p * std::exchange(type.largest_c[i], 0);
-      type.importances[i] = {p, 1 / p};
+    Importance* const importance = type.importances.data();
+    double* const largest_c = type.largest_c.data();
+    for (size_t i = 0; i < type.num_candidates(); ++i) {
+      const double p = importance[i].p * std::exchange(largest_c[i], 0);
+      importance[i] = {p, 1 / p};
     }
   }
   is_first_ = false;
+}
+
+template <typename Id>
+void HopImportance<Id>::solve(const RelationImportance& relation) {
+  const int64_t num_rows = std::ssize(relation.first_edge_) - 1;
+  c_.resize(static_cast<size_t>(num_rows));
+  parallel_for(num_rows, kPieceRows, threads_, [&](int64_t begin, int64_t end) {
+    RowImportance row;
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+      c_[i] = is_first_ ? relation.first_c(i) : relation.solve(i, row);
+  });
 }
 
 // With weights the first iteration makes the importance of a source the probability with which
@@ -264,6 +293,7 @@ void HopImportance<Id>::update() {
 template <typename Id>
 void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
   if (relation.first_edge_.empty()) return;
+  solve(relation);
   double* const largest_c = types_[static_cast<size_t>(relation.src_)].largest_c.data();
   const int32_t* const candidate = relation.candidate_.data();
   const size_t num_edges = relation.first_edge_.back();
@@ -274,15 +304,13 @@ void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
       largest = std::max(largest, value_of(e));
     }
   };
-  for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
-    const size_t degree = relation.first_edge_[i + 1] - relation.first_edge_[i];
-    if (!is_first_) {
-      raise(i, [c = relation.solve(i, row_)](size_t) { return c; });
-    } else if (relation.proportional_.empty()) {
-      raise(i, [c = solve_c_of_ones(degree, relation.fanout_)](size_t) { return c; });
-    } else {
-      const double c = relation.proportional_[i].c;
+  const bool by_shares = is_first_ && !relation.shares_.empty();
+  for (size_t i = 0; i < c_.size(); ++i) {
+    const double c = c_[i];
+    if (by_shares) {
       raise(i, [&](size_t e) { return std::min(1.0, c * relation.shares_[e]); });
+    } else {
+      raise(i, [&](size_t) { return c; });
     }
   }
 }

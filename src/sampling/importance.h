@@ -69,24 +69,26 @@ class RelationImportance {
   // Of the next row.
   void add_shares(std::span<const double> shares);
   void load(size_t i, RowImportance& row) const;
+  // In the first iteration.
+  [[nodiscard]] double first_c(size_t i) const;
 
   int64_t fanout_ = 0;
   int src_ = 0;
   std::vector<size_t> first_edge_;  // by destination, one more; empty where the fanout is 0
   GrowArray<int32_t> candidate_;    // by edge
-  const std::vector<Importance>* importances_ = nullptr;  // by candidate
+  const ZeroedArray<Importance>* importances_ = nullptr;  // by candidate
   std::vector<double> shares_;  // by edge; empty without weights, as what follows
   std::vector<Proportional> proportional_;
 };
 
 // All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 12 with weights,
-// and 24 for each distinct source; kept from hop to hop.
+// and 24 to 48 for each distinct source; kept from hop to hop.
 template <typename Id>
 class HopImportance {
  public:
   // Tables for candidates are made as `graph` affords them. Before the first start(). `disjoint`:
-  // candidates are nodes of trees.
-  void prepare(const Graph& graph, const Labor& method, bool disjoint);
+  // candidates are nodes of trees. At most `threads` work on an iteration.
+  void prepare(const Graph& graph, const Labor& method, bool disjoint, int threads);
   [[nodiscard]] int64_t iterations() const { return method_.iterations; }
   // Clears the hop before.
   void start();
@@ -104,7 +106,9 @@ class HopImportance {
   void update();
   [[nodiscard]] std::span<const Id> ids(size_t type) const { return types_[type].index.ids(); }
   // By candidate, in the current iteration.
-  [[nodiscard]] std::span<double> largest_c(size_t type) { return types_[type].largest_c; }
+  [[nodiscard]] std::span<double> largest_c(size_t type) {
+    return {types_[type].largest_c.data(), types_[type].num_candidates()};
+  }
 
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
     return relations_[edge_type];
@@ -113,20 +117,24 @@ class HopImportance {
  private:
   struct OfType {
     NodeIndex<Id> index;
-    std::vector<Importance> importances;
-    std::vector<double> largest_c;
+    ZeroedArray<Importance> importances;  // by candidate
+    ZeroedArray<double> largest_c;
+
+    [[nodiscard]] size_t num_candidates() const { return index.ids().size(); }
   };
 
   template <typename RowEdges>
   void add_rows(const RelationTask<Id>& task, RowEdges edges, RelationImportance& relation);
+  void solve(const RelationImportance& relation);
   void max_reduce(const RelationImportance& relation);
 
   Labor method_;
+  int threads_ = 1;
   bool is_first_ = true;  // iteration
   std::vector<RelationImportance> relations_;
   size_t num_relations_ = 0;
   std::vector<OfType> types_;  // by source type
-  RowImportance row_;
+  std::vector<double> c_;      // by row of a relation
 };
 
 }  // namespace ramet

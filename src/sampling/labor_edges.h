@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +15,7 @@
 #include "base/prefetch.h"
 #include "edges_in_time.h"
 #include "excluded_edges.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "relation_builder.h"
 #include "weights.h"
 
@@ -83,18 +86,20 @@ class LaborEdges {
   template <typename Weight>
   void load(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
     shares_.resize(static_cast<size_t>(allowed.size()));
-    int64_t wrong = 0;
-    double* weight = shares_.data();
-    allowed.for_each([&](int64_t x) {
-      const auto value = static_cast<double>(weights[static_cast<size_t>(row.begin + x)]);
-      wrong += is_weight(value) ? 0 : 1;
-      *weight++ = value;
-    });
-    if (wrong == 0) return;
-    allowed.for_each([&](int64_t x) {
-      static_cast<void>(checked_weight(weights, row.begin + x, table_, task_.edges));
-    });
+    for (int64_t first = 0; first < allowed.size(); first += kTogether) {
+      const int64_t count = std::min(kTogether, allowed.size() - first), begin = allowed[first];
+      double* const out = shares_.data() + first;
+      if (allowed[first + count - 1] - begin == count - 1 &&  // side by side
+          !std::isnan(kernel_.load(weights.data() + row.begin + begin, count, weight_.data()))) {
+        std::copy_n(weight_.data(), count, out);
+      } else {
+        for (int64_t j = 0; j < count; ++j)
+          out[j] = checked_weight(weights, row.begin + allowed[first + j], table_, task_.edges);
+      }
+    }
   }
+
+  static constexpr int64_t kTogether = 1024;  // weights that are loaded
 
   const RelationTask<Id>& task_;
   const std::string& table_;
@@ -102,6 +107,8 @@ class LaborEdges {
   const Array* weights_ = nullptr;
   std::vector<int64_t> numbers_;
   std::vector<double> shares_;
+  WeightedKernel kernel_ = best_kernels().weighted;
+  alignas(64) std::array<double, kTogether + kWeightedPadding> weight_ = {};
 };
 
 }  // namespace ramet

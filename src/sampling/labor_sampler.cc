@@ -123,17 +123,13 @@ class LaborRule {
     int64_t count = 0;
     for (int64_t first = 0; first < degree; first += kTogether) {
       const int64_t size = std::min(kTogether, degree - first);
-      edges.copy(first, size, position_.data());
-      for (size_t e = 0; e < static_cast<size_t>(size); ++e) {
-        position_[e] += row.begin;
-        source_[e] = stored[static_cast<size_t>(position_[e])];
-      }
+      read_sources(stored, row, edges, first, size);
       const int64_t found = kernel_.probable(draws_.source_keys, source_.data(), p.data() + first,
                                              size, c, word_.data(), accepted_.data());
       for (size_t f = 0; f < static_cast<size_t>(found); ++f) {
         const size_t e = accepted_[f], edge = static_cast<size_t>(first) + e;
         const double q = std::min(1.0, c * p[edge]);
-        picked_.data()[count] = position_[e];
+        picked_.data()[count] = row.begin + edges[static_cast<int64_t>(edge)];
         q_.data()[count] = q;
         if (!shares().empty()) terms_.data()[count] = shares()[edge] / q;
         count += q == 1 || word_[e] <= static_cast<uint64_t>(q * 0x1p64) ? 1 : 0;
@@ -141,6 +137,22 @@ class LaborRule {
     }
     picks.take(task_, stored, count, [&](int64_t j) { return picked_.data()[j]; });
     weigh_by_probability(static_cast<double>(degree), count, picks);
+  }
+
+  // Those of `size` edges.
+  template <typename Index, typename Edges>
+  void read_sources(std::span<const Index> stored,
+                    const Row& row,
+                    const Edges& edges,
+                    int64_t first,
+                    int64_t size) {
+    const Index* of_row = stored.data() + row.begin;
+    if (edges[first + size - 1] - edges[first] == size - 1) {  // side by side
+      std::copy_n(of_row + edges[first], size, source_.data());
+    } else {
+      edges.copy(first, size, source_.data());
+      std::for_each_n(source_.data(), size, [&](int64_t& value) { value = of_row[value]; });
+    }
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.
@@ -188,7 +200,7 @@ class LaborRule {
   GrowArray<int64_t> picked_;
   GrowArray<double> q_, terms_;
   alignas(64) std::array<uint64_t, kTogether + kLaborPadding> word_ = {};
-  std::array<int64_t, kTogether + kLaborPadding> position_ = {}, source_ = {};
+  std::array<int64_t, kTogether + kLaborPadding> source_ = {};
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
   std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
 };

@@ -48,7 +48,7 @@ class LaborMethod final : public RelationSampler<Id> {
   LaborMethod(const Labor& method, const HopOptions& options, HopScratch<Id>& scratch)
       : method_(method), options_(options), scratch_(scratch) {
     if (importance() != nullptr)
-      scratch_.importance.prepare(*options.graph, method, options.sample.disjoint);
+      scratch_.importance.prepare(*options.graph, method, options.sample.disjoint, options.threads);
   }
 
   Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {

@@ -42,63 +42,73 @@ class SmallestWordsRule {
     const int64_t k = task_.fanout;
     const auto edges = edges_.of(stored, row, i);
     if (k == kAllNeighbors || k >= edges.size())
-      return picks.take_unread(stored, edges.size(),
-                               [&](int64_t j) { return row.begin + edges[j]; });
+      return picks.take_unread(edges.size(), [&](int64_t j) { return row.begin + edges[j]; });
     const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
-    // A few more than wanted, in expectation. Hardly ever are there fewer.
-    const auto spread = static_cast<int64_t>(2 * std::sqrt(static_cast<double>(k)));
-    for (int64_t wanted = k + spread + 3;; wanted *= 2) {
+    if (edges.size() <= kSpan && take_from_span(keys, edges, row, picks)) return;
+    for (int64_t wanted = some_more(k);; wanted *= 2) {
       find(keys, edges, wanted < edges.size() ? threshold_of(wanted, edges.size()) : ~uint64_t{0});
       if (std::ssize(found_) >= k) break;
     }
-    if (!rank(k, row, stored, picks)) {
-      keep_smallest(found_, k);
-      picks.take_unread(stored, k,
-                        [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
-    }
+    keep_smallest(found_, k);
+    picks.take_unread(k, [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
   }
 
  private:
+  // Some more than k, in expectation. Hardly ever are there fewer.
+  static int64_t some_more(int64_t k) {
+    return k + static_cast<int64_t>(2 * std::sqrt(static_cast<double>(k))) + 3;
+  }
+
+  // For up to kSpan edges: ranks in vector lanes what is within a bound. Does nothing where that is
+  // too little or too much, or where words are equal.
+  template <typename Edges, typename Picks>
+  bool take_from_span(const DrawKeys& keys, const Edges& edges, const Row& row, Picks& picks) {
+    const int64_t k = task_.fanout, count = edges.size();
+    const int64_t size = kernel_.scan64(keys, bound_of(count), numbers(edges, 0, count), count,
+                                        index_.data(), word_.data());
+    if (size < k || size > kMaxRanked) return false;
+    for (size_t e = 0; e < static_cast<size_t>(size); ++e)
+      number_[e] = fraction_of(word_[e]);
+    if (smallest_(number_.data(), size, k, index_.data()) != k) return false;
+    picks.take_unread(k,
+                      [&](int64_t e) { return row.begin + edges[index_[static_cast<size_t>(e)]]; });
+    return true;
+  }
+
+  // Of `count` edges, kept since many rows have as many.
+  const WordBound& bound_of(int64_t count) {
+    WordBound& bound = bounds_[static_cast<size_t>(count)];
+    const int64_t wanted = some_more(task_.fanout);
+    if (bound.word == 0)
+      bound = word_bound(hop_keys_.mixture,
+                         wanted < count ? threshold_of(wanted, count) : ~uint64_t{0});
+    return bound;
+  }
+
+  // The numbers of edges in their row; where it has all edges, less `first`.
+  template <typename Edges>
+  const int64_t* numbers(const Edges& edges, int64_t first, int64_t count) {
+    if constexpr (kHasEvery) return kCounted.data();
+    edges.copy(first, count, x_.data());
+    return x_.data();
+  }
+
   // All edges whose words are at most `bound`.
   template <typename Edges>
   void find(const DrawKeys& keys, const Edges& edges, uint64_t bound) {
     found_.clear();
+    const WordBound of_row = word_bound(keys.mixture, bound);
     for (int64_t first = 0; first < edges.size(); first += kSpan) {
       const int64_t count = std::min(kSpan, edges.size() - first);
-      if constexpr (std::is_same_v<Edges, EveryEdge::Numbers>) {
-        append(beginning_at(keys, first), bound, kCounted.data(), count, first);
-      } else {
-        edges.copy(first, count, x_.data());
-        append(keys, bound, x_.data(), count, 0);
-      }
+      const int64_t* const x = numbers(edges, first, count);
+      const DrawKeys& span_keys = kHasEvery ? beginning_at(keys, first) : keys;
+      const int64_t size = kernel_.scan64(span_keys, of_row, x, count, index_.data(), word_.data());
+      for (size_t e = 0; e < static_cast<size_t>(size); ++e)
+        found_.push_back({word_[e], edges[first + index_[e]]});
     }
   }
 
-  // Edges first + x[0] to first + x[count - 1], for which the keys absorb the x.
-  void append(
-      const DrawKeys& keys, uint64_t bound, const int64_t* x, int64_t count, int64_t first) {
-    const int64_t size = kernel_(keys, bound, x, count, index_.data(), word_.data());
-    const size_t before = found_.size();
-    found_.resize(before + static_cast<size_t>(size));
-    for (size_t e = 0; e < static_cast<size_t>(size); ++e)
-      found_[before + e] = {word_[e], first + x[index_[e]]};
-  }
-
-  // Takes the k smallest in vector lanes. Not where there are too many, or equal ones.
-  template <typename Index, typename Picks>
-  bool rank(int64_t k, const Row& row, std::span<const Index> stored, Picks& picks) {
-    const int64_t size = std::ssize(found_);
-    if (size > kMaxRanked) return false;
-    for (size_t e = 0; e < found_.size(); ++e) {
-      number_[e] = fraction_of(found_[e].number);
-      index_[e] = static_cast<uint32_t>(e);
-    }
-    if (smallest_(number_.data(), size, k, index_.data()) != k) return false;
-    picks.take_unread(
-        stored, k, [&](int64_t e) { return row.begin + found_[index_[static_cast<size_t>(e)]].x; });
-    return true;
-  }
-
+  static constexpr bool kHasEvery = std::is_same_v<RowEdges, EveryEdge>;
   const RelationTask<Id>& task_;
   const DrawKeys& hop_keys_;
   RowEdges edges_;
@@ -109,6 +119,7 @@ class SmallestWordsRule {
   std::array<uint64_t, kSpan + kLaborPadding> word_ = {};
   std::array<int64_t, kSpan> x_ = {};
   std::vector<NumberedEdge<uint64_t>> found_;
+  std::vector<WordBound> bounds_ = std::vector<WordBound>(kSpan + 1);  // by number of edges
 };
 
 // EdgeScan::sample(): make_rule(edges) gives a rule that draws from EveryEdge, or from

@@ -76,7 +76,7 @@ class WeightedRule {
     } else {
       draw_distinct(keys, row, edges);
     }
-    picks.take_unread(stored, std::ssize(picked_),
+    picks.take_unread(std::ssize(picked_),
                       [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
   }
 

@@ -31,34 +31,17 @@ struct PlainLabor {
   U64 bound;
 };
 
-// Normals take most of the time of a mixed word, so they are spared where a look at its two words
-// is enough. cos n0 + sin n1 stays below z where n0 < a and n1 < b for a corner (a, b) of the line
-// cos a
-// + sin b = z: above the words of a and b, since words are upper tails. With four corners hardly
-// more remain than are accepted.
+// Normals take most of the time of a mixed word, so they are spared where WordBound's corners are
+// enough.
 template <typename L>
 struct DependentLabor {
   using U64 = typename L::U64;
 
-  DependentLabor(const DrawKeys& source_keys, uint64_t threshold)
+  DependentLabor(const DrawKeys& source_keys, const WordBound& bound)
       : keys(DependentKeys<L>::fill(source_keys)) {
-    for (int c = 0; c < kCorners; ++c)
-      now[c] = next[c] = L::fill64(~uint64_t{0});
-    if (threshold > kWorthCorners) return;
-    const double cos = source_keys.mixture.cos, sin = source_keys.mixture.sin;
-    alignas(64) double z[L::kCount / 2], at[2 * kCorners];  // of all a, then of all b
-    alignas(64) uint64_t word[2 * kCorners];
-    L::store(z, L::as_u64(normal_of_word<L>(L::fill64(threshold + kSlack))));
     for (int c = 0; c < kCorners; ++c) {
-      const double along = c - (kCorners - 1) / 2.0;
-      at[c] = z[0] * cos + along * sin - 1e-6;
-      at[kCorners + c] = z[0] * sin - along * cos - 1e-6;
-    }
-    for (int c = 0; c < 2 * kCorners; c += L::kCount / 2)
-      L::store(word + c, L::add64(word_of_normal<L>(L::load_f64(at + c)), L::fill64(kSlack)));
-    for (int c = 0; c < kCorners; ++c) {
-      now[c] = L::fill64(word[c]);
-      next[c] = L::fill64(word[kCorners + c]);
+      now[c] = L::fill64(bound.now[c]);
+      next[c] = L::fill64(bound.next[c]);
     }
   }
 
@@ -73,9 +56,6 @@ struct DependentLabor {
     return L::at_most(keys.next.draw(stream), most);
   }
 
-  static constexpr int kCorners = 4;
-  static constexpr uint64_t kWorthCorners = uint64_t{3} << 62;
-  static constexpr uint64_t kSlack = uint64_t{1} << 14;  // more than words and normals are off by
   DependentKeys<L> keys;
   U64 now[kCorners], next[kCorners];
 };
@@ -148,17 +128,17 @@ int64_t keep_accepted(const DrawKeys& keys,
 
 template <typename L, typename Index>
 int64_t labor_scan(const DrawKeys& source_keys,
-                   uint64_t threshold,
+                   const WordBound& bound,
                    const Index* sources,
                    int64_t count,
                    uint32_t* accepted,
                    uint64_t* words) {
   const bool plain = source_keys.mixture.plain;
   const int64_t size =
-      plain ? pack_accepted<L>(PlainLabor<L>(source_keys, threshold), sources, count, accepted)
-            : pack_accepted<L>(DependentLabor<L>(source_keys, threshold), sources, count, accepted);
+      plain ? pack_accepted<L>(PlainLabor<L>(source_keys, bound.word), sources, count, accepted)
+            : pack_accepted<L>(DependentLabor<L>(source_keys, bound), sources, count, accepted);
   if (plain && words == nullptr) return size;
-  return keep_accepted<L>(source_keys, threshold, sources, size, accepted, words);
+  return keep_accepted<L>(source_keys, bound.word, sources, size, accepted, words);
 }
 
 // Writes the words of all x[i], and the numbers i, ascending, where test(fraction of the word, i)

@@ -1,7 +1,9 @@
 #include "labor_scan.h"
 
+#include <algorithm>
 #include <type_traits>
 
+#include "base/dependent_lanes.h"
 #include "base/exponential_lanes.h"
 #include "base/lanes_scalar.h"
 #include "base/prefetch.h"
@@ -13,7 +15,7 @@ namespace {
 // fanout, so it is not branched on.
 template <typename Index>
 int64_t scan(const DrawKeys& source_keys,
-             uint64_t threshold,
+             const WordBound& bound,
              const Index* sources,
              int64_t count,
              uint32_t* accepted,
@@ -25,7 +27,7 @@ int64_t scan(const DrawKeys& source_keys,
     const uint64_t word = draw_word(source_keys, source);
     accepted[size] = static_cast<uint32_t>(i);
     if (words != nullptr) words[size] = word;
-    size += word <= threshold ? 1 : 0;
+    size += word <= bound.word ? 1 : 0;
   }
   return size;
 }
@@ -47,6 +49,23 @@ int64_t probable(const DrawKeys& source_keys,
 }
 
 }  // namespace
+
+WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
+  constexpr uint64_t kWorthCorners = uint64_t{3} << 62;  // of larger words most are accepted
+  constexpr uint64_t kSlack = uint64_t{1} << 14;         // more than words and normals are off by
+  WordBound bound{word, {}, {}};
+  std::fill_n(bound.now, kCorners, ~uint64_t{0});
+  std::fill_n(bound.next, kCorners, ~uint64_t{0});
+  if (word > kWorthCorners) return bound;
+  const double z = normal_of_word<Scalar>(word + kSlack);
+  const auto word_of = [](double normal) { return word_of_normal<Scalar>(normal - 1e-6) + kSlack; };
+  for (int c = 0; c < kCorners; ++c) {
+    const double along = c - (kCorners - 1) / 2.0;
+    bound.now[c] = word_of(z * mixture.cos + along * mixture.sin);
+    bound.next[c] = word_of(z * mixture.sin - along * mixture.cos);
+  }
+  return bound;
+}
 
 LaborKernel labor_portable() {
   return {scan<int32_t>, scan<int64_t>, probable};

@@ -21,12 +21,27 @@ inline constexpr double kProbableSlack = 1 + 0x1p-40;  // more than products are
 // loads is too long for the processor to look that far itself.
 inline constexpr int64_t kLaborAhead = 512;
 
+// The largest word that is accepted. A mixed word needs normals, unless a look at its two words is
+// enough: cos n0 + sin n1 stays below z where n0 < a and n1 < b for a corner (a, b) of the line cos
+// a
+// + sin b = z. Words are upper tails, so both are above the corner's words then, in `now` and
+// `next`. With four corners hardly more sources remain than are accepted.
+inline constexpr int kCorners = 4;
+struct WordBound {
+  uint64_t word;
+  uint64_t now[kCorners], next[kCorners];  // from corner to corner `now` falls, and `next` rises
+};
+[[nodiscard]] WordBound mixed_word_bound(const Mixture& mixture, uint64_t word);
+[[nodiscard]] inline WordBound word_bound(const Mixture& mixture, uint64_t word) {
+  return mixture.plain ? WordBound{word, {}, {}} : mixed_word_bound(mixture, word);
+}
+
 // Writes the offsets of the accepted of `count` sources (fewer than 2^32) to `accepted`, ascending,
 // and where `words` is given their words. Returns their number. Both have room for count +
 // kLaborPadding. Index: int32_t, int64_t.
 template <typename Index>
 using LaborScan = int64_t (*)(const DrawKeys& source_keys,
-                              uint64_t threshold,
+                              const WordBound& bound,
                               const Index* sources,
                               int64_t count,
                               uint32_t* accepted,
@@ -52,7 +67,7 @@ struct LaborKernel {
                      int64_t count,
                      uint32_t* accepted,
                      uint64_t* words = nullptr) const {
-    return scan32(keys, threshold, sources, count, accepted, words);
+    return scan32(keys, word_bound(keys.mixture, threshold), sources, count, accepted, words);
   }
   int64_t operator()(const DrawKeys& keys,
                      uint64_t threshold,
@@ -60,7 +75,7 @@ struct LaborKernel {
                      int64_t count,
                      uint32_t* accepted,
                      uint64_t* words = nullptr) const {
-    return scan64(keys, threshold, sources, count, accepted, words);
+    return scan64(keys, word_bound(keys.mixture, threshold), sources, count, accepted, words);
   }
 };
 

@@ -90,6 +90,15 @@ def test_fanout_at_the_degree():
             check(pair, seeds, [fanout], seed=degree, sampler=ramet.Uniform(replace=True))
 
 
+def test_rows_of_many_spans():
+    """Sections 8 and 9: rows on both sides of the 1,024 edges that are looked at together, few and many picks."""
+    degrees = [300, 1024, 1025, 3500]
+    dst = np.repeat(np.arange(len(degrees)), degrees)
+    pair = both(4000, np.stack([np.random.default_rng(0).integers(0, 4000, len(dst)), dst]))
+    for sampler, fanout in ((ramet.Uniform(dependent=8), 5), (ramet.Uniform(dependent=8), 200), (ramet.Labor(1), 30)):
+        check(pair, list(range(len(degrees))), [fanout], sampler=sampler, step=9)
+
+
 @pytest.mark.parametrize("replace", [False, True])
 def test_duplicate_seeds(small, replace):
     """Section 4: a seed given twice is two rows with the same picks; a neighbor points to the first."""
