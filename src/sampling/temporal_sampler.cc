@@ -31,9 +31,8 @@ class EvenlyRule {
     const auto edges = edges_.of(stored, row, i);
     picked_.resize(static_cast<size_t>(num_picks(rule_, edges.size())));
     picker_.pick(node_keys(keys_, task_.dst_nodes()[i]), edges.size(), picked_.data());
-    picks.take_unread(std::ssize(picked_), [&](int64_t e) {
-      return row.begin + edges[picked_[static_cast<size_t>(e)]];
-    });
+    picks.take(task_, stored, std::ssize(picked_),
+               [&](int64_t e) { return row.begin + edges[picked_[static_cast<size_t>(e)]]; });
   }
 
  private:
@@ -55,9 +54,8 @@ class LatestRule {
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     find_latest(stored, row, i);
-    picks.take_unread(std::ssize(latest_), [&](int64_t e) {
-      return row.begin + latest_[static_cast<size_t>(e)].second;
-    });
+    picks.take(task_, stored, std::ssize(latest_),
+               [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)].second; });
   }
 
  private:
