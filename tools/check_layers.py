@@ -36,7 +36,7 @@ PUBLIC_HEADERS = {
     "base": "error isa array content_hash mersenne_twister placement progress random row_list row_order buffer_pool "
     "version",
     "storage": "pages row_files row_reader shared_memory store store_writer",
-    "graph": "graph csc external_csc external_order generate id_map node_ids node_rows ownership part",
+    "graph": "graph csc derived_arrays external_csc external_order generate id_map node_ids node_rows ownership part",
     "kernels": "cuda",
     "device": "cuda_memory device_pieces",
     "exchange": "exchange",

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/derived_arrays.h"
 #include "ramet/node_ids.h"
 #include "ramet/node_rows.h"
 #include "ramet/progress.h"
@@ -97,6 +98,8 @@ class Graph {
   [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
   // The number of a part of a graph; nullopt for a whole graph.
   [[nodiscard]] const std::optional<Part>& part() const { return store_->part(); }
+  // What samplers make of the arrays. Copies of the graph share it.
+  [[nodiscard]] DerivedArrays& derived() const { return *derived_; }
 
   // Position of a type by name; kNotFound lists the existing names.
   [[nodiscard]] int node_type(const std::string& name) const;
@@ -113,6 +116,7 @@ class Graph {
   void read_out_edges();
 
   std::shared_ptr<const Store> store_;
+  std::shared_ptr<DerivedArrays> derived_ = std::make_shared<DerivedArrays>();
   std::vector<NodeType> node_types_;
   std::vector<EdgeType> edge_types_;
   std::map<std::string, std::map<std::string, Array>> splits_, edge_splits_;

@@ -304,6 +304,8 @@ void bind_loader(nb::module_& m) {
       .def_prop_ro("max_prefetch", &NeighborLoader::max_prefetch)
       .def_prop_ro("max_sampled", &NeighborLoader::max_sampled)
       .def_prop_ro("cache_bytes", &NeighborLoader::cache_bytes)
+      .def_prop_ro("derived_bytes",
+                   [](const BoundLoader& loader) { return loader.graph()->derived().bytes(); })
       .def("summary", [](const BoundLoader& loader) { return as_dict(loader.summary()); })
       .def_prop_ro("buffer_bytes_in_use",
                    [](const BoundLoader& loader) { return loader.pool()->bytes_in_use(); })

@@ -70,8 +70,8 @@ void request_sources(std::span<const Index> stored, const Row& row) {
 }
 
 // Calls body(i, row) for destinations `begin` to `end`, whose sources are requested some rows
-// ahead, unless the reader has kReadsNoSources. What else it reads its request(stored, row) asks
-// for.
+// ahead, unless the reader's reads_sources() says no. What else it reads its request(stored, row)
+// asks for.
 template <typename Id, typename Index, typename Reader, typename Body>
 void for_each_row_ahead(const RelationTask<Id>& task,
                         std::span<const Index> stored,
@@ -80,6 +80,8 @@ void for_each_row_ahead(const RelationTask<Id>& task,
                         int64_t end,
                         Body&& body) {
   constexpr size_t kRowsAhead = 8, kReaderAhead = 4;
+  bool reads_sources = true;
+  if constexpr (requires { reader.reads_sources(); }) reads_sources = reader.reads_sources();
   std::vector<Row> rows;
   for (int64_t first = begin; first < end; first += kPieceRows) {
     rows.clear();
@@ -88,8 +90,8 @@ void for_each_row_ahead(const RelationTask<Id>& task,
                  [&](int64_t, const Row& row) { rows.push_back(row); });
     read_ahead_rows(task.edges, rows, task.fanout);
     for (size_t at = 0; at < rows.size(); ++at) {
-      if constexpr (!requires { Reader::kReadsNoSources; })
-        if (at + kRowsAhead < rows.size()) request_sources(stored, rows[at + kRowsAhead]);
+      if (reads_sources && at + kRowsAhead < rows.size())
+        request_sources(stored, rows[at + kRowsAhead]);
       if constexpr (requires { reader.request(stored, rows[at]); })
         if (at + kReaderAhead < rows.size()) reader.request(stored, rows[at + kReaderAhead]);
       body(static_cast<size_t>(first) + at, rows[at]);
@@ -191,8 +193,8 @@ class EdgeScan {
 
   // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
   // of destination i, whose row it is, and weighs them where stores_weights. A rule that reads more
-  // than sources may have request(stored, row), which asks for it; one that reads no sources has
-  // kReadsNoSources. At most `threads` work.
+  // than sources may have request(stored, row), which asks for it; one that reads none of them has
+  // reads_sources(). At most `threads` work.
   template <typename MakeRule>
   Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
     const int64_t num_pieces =

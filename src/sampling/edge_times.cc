@@ -142,8 +142,11 @@ std::vector<std::optional<EdgeTimes>> edge_times(const Graph& graph,
         of_edges != nullptr ? "edge/" + edges.encoded : "node/" + encode_name(sources.name);
     const std::string array = folder + "/" + encode_name(rule->table);
     // What is writable may have been written to.
-    const bool sorted = edges.sorted_by == array && !(of_edges ? of_edges : of_sources)->writable;
+    const bool writable = (of_edges != nullptr ? of_edges : of_sources)->writable;
+    const bool sorted = edges.sorted_by == array && !writable;
     times[t] = {.rule = *rule, .sorted = sorted, .place = graph.store()->place(array)};
+    if (!sorted && !writable && !edges.indices.writable && !edges.read_by_row)
+      times[t]->codes = &graph.derived().slot("codes of " + array + " by " + edges.encoded);
     if (of_edges != nullptr) {
       times[t]->of_edges = of_edges->as<int64_t>().data();
     } else {

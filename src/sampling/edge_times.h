@@ -14,6 +14,7 @@
 
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/derived_arrays.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
 
@@ -25,6 +26,7 @@ inline constexpr int64_t kLastTime = std::numeric_limits<int64_t>::max();
 // Times from `first` to `last`, both included; none where first > last.
 struct TimeSpan {
   int64_t first = kFirstTime, last = kLastTime;
+  friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
   [[nodiscard]] bool is_empty() const { return first > last; }
   [[nodiscard]] bool contains(int64_t time) const { return first <= time && time <= last; }
   [[nodiscard]] TimeSpan common(const TimeSpan& other) const {
@@ -37,10 +39,11 @@ struct TimeSpan {
 
 struct EdgeTimes {
   Time rule;
-  const int64_t* of_edges = nullptr;    // by position; nullptr: an edge has its source's time
-  const int64_t* of_sources = nullptr;  // by node
-  bool sorted = false;                  // the store says that rows are in the order of times
-  std::string place;                    // how errors name the table
+  const int64_t* of_edges = nullptr;     // by position; nullptr: an edge has its source's time
+  const int64_t* of_sources = nullptr;   // by node
+  bool sorted = false;                   // the store says that rows are in the order of times
+  std::string place;                     // how errors name the table
+  DerivedArrays::Slot* codes = nullptr;  // of TimeCodes; nullptr where there are never any
 
   // By position, or by node.
   [[nodiscard]] const int64_t* data() const { return of_edges != nullptr ? of_edges : of_sources; }

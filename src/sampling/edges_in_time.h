@@ -3,10 +3,11 @@
 //
 // Rows that the store says are sorted by time are bisected. It may lie: what was drawn from such a
 // row is checked again (kCorrupt), so nothing comes from the future, whatever the file holds. Of
-// other rows, every edge's time is read.
+// other rows, every edge's time is read, or its code (time_codes.h), once there are any.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "kernels/cpu/isa_kernels.h"
 #include "relation_builder.h"
 #include "rows.h"
+#include "time_codes.h"
 
 namespace ramet {
 
@@ -57,10 +59,15 @@ class EdgesInTime {
     RemainingNumbers part_;
   };
 
-  explicit EdgesInTime(const RelationTask<Id>& task) : task_(task), times_(*task.times) {}
+  explicit EdgesInTime(const RelationTask<Id>& task)
+      : task_(task),
+        times_(*task.times),
+        codes_(times_.codes == nullptr ? nullptr : times_.codes->get<TimeCodes>()) {}
 
   [[nodiscard]] bool are_sorted() const { return times_.sorted; }
-  [[nodiscard]] bool are_of_sources() const { return times_.of_edges == nullptr; }
+  [[nodiscard]] bool reads_sources() const {
+    return times_.of_edges == nullptr && codes_ == nullptr;
+  }
 
   // Of destination i, whose row it is.
   template <typename Index>
@@ -71,11 +78,26 @@ class EdgesInTime {
       return {allowed_part.begin - row.begin,
               RemainingNumbers(allowed_part, task_.excluded_in(allowed_part))};
     }
+    return in(stored, row, allowed);
+  }
+
+  // The edges of a row in no order whose times are in `allowed`; as of().
+  template <typename Index>
+  Edges in(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
     numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
-    size_t count = 0;
-    for_each(stored, row, i,
-             [&](int64_t number, int64_t, TimeSpan&) { numbers_[count++] = number; });
-    return Edges(std::span<const int64_t>(numbers_.data(), count));
+    int64_t* last = numbers_.data();
+    const int64_t most = codes_ == nullptr ? kTimesTogether : kCodesTogether;
+    uint32_t* const found = found_.data();
+    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
+      for (; begin < end && !allowed.is_empty(); begin += most) {
+        const int64_t count = std::min(most, end - begin), first = begin - row.begin;
+        const int64_t size = codes_ == nullptr
+                                 ? find(stored, begin, count, allowed, found)
+                                 : find_by_codes(stored, begin, count, allowed, found);
+        last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
+      }
+    });
+    return Edges(std::span<const int64_t>(numbers_.data(), last));
   }
 
   // Of sorted rows: all of the allowed edges, also the excluded ones.
@@ -86,22 +108,23 @@ class EdgesInTime {
     return with_time_at(stored, [&](const auto& time_at) { return search(row, allowed, time_at); });
   }
 
-  // Calls body(number, time, allowed) for the same edges, one after the other. It may narrow
-  // `allowed`, which then holds for those that are read later.
-  template <typename Index, typename Body>
-  void for_each(std::span<const Index> stored, const Row& row, size_t i, Body&& body) const {
-    TimeSpan allowed = task_.allowed[i];
-    int64_t gathered[kReadTogether];
-    uint32_t found[kReadTogether + kWithinPadding];
-    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
-      for (; begin < end && !allowed.is_empty(); begin += kReadTogether) {
-        const int64_t count = std::min(kReadTogether, end - begin);
-        const int64_t* times = read(stored, begin, count, gathered);
-        const int64_t size = within_(allowed.first, allowed.last, times, count, found);
-        for (int64_t j = 0; j < size; ++j)
-          body(begin - row.begin + found[j], times[found[j]], allowed);
-      }
-    });
+  template <typename Index>
+  int64_t time(std::span<const Index> stored, int64_t position) const {
+    return with_time_at(stored, [&](const auto& time_at) { return time_at(position); });
+  }
+
+  // What ascends with time, and is faster to read where there are codes.
+  template <typename Index>
+  int64_t rank(std::span<const Index> stored, int64_t position) const {
+    return codes_ == nullptr ? time(stored, position) : codes_->data()[position];
+  }
+
+  // A span that ends with `allowed` and holds some more than `count` edges of the row, unless times
+  // are spread unevenly; `allowed` itself where nothing is known of them.
+  [[nodiscard]] TimeSpan latest(const Row& row, const TimeSpan& allowed, int64_t count) const {
+    if (codes_ == nullptr || allowed.is_empty()) return allowed;
+    const auto k = static_cast<double>(count);
+    return codes_->last_part(allowed, (k + 2 * std::sqrt(k) + 3) / static_cast<double>(row.degree));
   }
 
   // kCorrupt unless the time allows the last `count` picks, which are of destination i.
@@ -121,15 +144,17 @@ class EdgesInTime {
   void request(std::span<const Index> stored, const Row& row) const {
     constexpr int64_t kMost = 256;  // the hardware sees the rest
     const int64_t count = std::min(row.degree, kMost);
-    if (times_.of_edges != nullptr) {
+    const auto request_lines = [count](const auto* of_row) {
+      for (int64_t x = 0; x < count; x += 64 / int64_t{sizeof(*of_row)})
+        prefetch(of_row + x);
+    };
+    if (codes_ != nullptr) {
+      request_lines(codes_->data() + row.begin);
+    } else if (times_.of_edges != nullptr) {
       const int64_t* of_row = times_.of_edges + row.begin;
-      if (times_.sorted) {  // where bisection looks first
-        for (int64_t quarter = 1; quarter < 4; ++quarter)
-          prefetch(of_row + row.degree / 4 * quarter);
-      } else {
-        for (int64_t x = 0; x < count; x += kTimesOfLine)
-          prefetch(of_row + x);
-      }
+      if (!times_.sorted) return request_lines(of_row);
+      for (int64_t quarter = 1; quarter < 4; ++quarter)  // where bisection looks first
+        prefetch(of_row + row.degree / 4 * quarter);
     } else if (!times_.sorted) {
       for (int64_t x = 0; x < count; ++x) {
         const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(row.begin + x)]);
@@ -140,21 +165,55 @@ class EdgesInTime {
   }
 
  private:
-  static constexpr int64_t kTimesOfLine = 8;
-  static constexpr int64_t kReadTogether = 128;  // times
+  static constexpr int64_t kTimesTogether = 128, kCodesTogether = 4096;  // what a kernel looks at
 
-  // The times of the `count` edges from `position` on.
+  // Which of the `count` edges from `position` on have times in `allowed`; see within.h.
   template <typename Index>
-  const int64_t* read(std::span<const Index> stored,
-                      int64_t position,
-                      int64_t count,
-                      int64_t* gathered) const {
-    if (times_.of_edges != nullptr) return times_.of_edges + position;
+  int64_t find(std::span<const Index> stored,
+               int64_t position,
+               int64_t count,
+               const TimeSpan& allowed,
+               uint32_t* found) const {
+    const auto in = [&](const int64_t* times) {
+      return within_(allowed.first, allowed.last, times, count, found);
+    };
+    if (times_.of_edges != nullptr) return in(times_.of_edges + position);
+    int64_t gathered[kTimesTogether];
     with_time_at(stored, [&](const auto& time_at) {
       for (int64_t j = 0; j < count; ++j)
         gathered[j] = time_at(position + j);
     });
-    return gathered;
+    return in(gathered);
+  }
+
+  template <typename Index>
+  int64_t find_by_codes(std::span<const Index> stored,
+                        int64_t position,
+                        int64_t count,
+                        const TimeSpan& allowed,
+                        uint32_t* found) {
+    const uint16_t* codes = codes_->data() + position;
+    const auto [first, last, cuts_first, cuts_last] = code_span(allowed);
+    const auto any = [&](uint16_t code) { return within_(code, code, codes, count, found) > 0; };
+    const bool all_are = !(cuts_first && any(first)) && !(cuts_last && any(last));
+    const int64_t size = within_(first, last, codes, count, found);
+    if (all_are) return size;
+    return with_time_at(stored, [&, first = first, last = last](const auto& time_at) {
+      const auto is_not = [&](uint32_t x) {
+        const bool at_end = codes[x] == first || codes[x] == last;
+        return at_end && !allowed.contains(time_at(position + x));
+      };
+      return std::remove_if(found, found + size, is_not) - found;
+    });
+  }
+
+  // Most often that of the row before, whose tree is the same.
+  CodeSpan code_span(const TimeSpan& allowed) {
+    if (allowed != coded_) {
+      coded_ = allowed;
+      code_span_ = codes_->of(allowed);
+    }
+    return code_span_;
   }
 
   template <typename Index, typename Body>
@@ -193,8 +252,12 @@ class EdgesInTime {
 
   const RelationTask<Id>& task_;
   const EdgeTimes& times_;
+  const TimeCodes* codes_;  // nullptr: none yet
+  TimeSpan coded_ = {0, -1};
+  CodeSpan code_span_ = {};  // of coded_
   Within within_ = best_kernels().within;
   std::vector<int64_t> numbers_;
+  std::vector<uint32_t> found_ = std::vector<uint32_t>(kCodesTogether + kWithinPadding);
 };
 
 // A rule that draws from EdgesInTime, and the check of what it drew from sorted rows.
@@ -211,6 +274,12 @@ class RuleInTime {
     if (!edges_.are_sorted()) return;
     if (edges_.are_of_sources()) picks.read_sources(task_, stored);
     edges_.check(i, picks.size() - before, picks);
+  }
+
+  // Besides those of the picks.
+  [[nodiscard]] bool reads_sources() const {
+    if constexpr (requires { rule_.reads_sources(); }) return edges_.reads_sources();
+    return true;
   }
 
   template <typename Index>

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "time_codes.h"
+
 namespace ramet {
 
 template <typename Id>
@@ -122,11 +124,21 @@ std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
   std::vector<Relation> relations;
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
     const RelationTask<Id> task = make_task(nodes, destinations, t, hop);
+    count_times_read(task);
     relations.push_back(relation_sampler_->sample(task, keys_.of(step_keys, t, hop)));
     relations.back().edge_type = static_cast<int>(t);
     if (is_monotonic()) path_times_.add(task, relations.back());
   }
   return relations;
+}
+
+// Once as many rows were read as there are, codes of times have been worth their time.
+template <typename Id>
+void HopSampler<Id>::count_times_read(const RelationTask<Id>& task) const {
+  if (task.times == nullptr || task.times->codes == nullptr || task.fanout == 0) return;
+  task.times->codes->add_work(task.num_dst(), task.edges.indptr.rows() - 1, [&] {
+    return TimeCodes::make(*task.times, task.edges, task.num_src_nodes, options_.threads);
+  });
 }
 
 template <typename Id>

@@ -103,6 +103,7 @@ class HopSampler {
 
  private:
   void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
+  void count_times_read(const RelationTask<Id>& task) const;
   [[nodiscard]] RelationTask<Id> make_task(NodeIndexes<Id>& nodes,
                                            std::span<const ListRange> destinations,
                                            size_t edge_type,

@@ -32,7 +32,7 @@ constexpr std::array<int64_t, kSpan> kCounted = counted();
 template <typename Id, typename RowEdges>
 class SmallestWordsRule {
  public:
-  static constexpr bool kReadsNoSources = true;
+  static constexpr bool reads_sources() { return false; }
 
   SmallestWordsRule(const RelationTask<Id>& task, const DrawKeys& hop_keys, RowEdges edges)
       : task_(task), hop_keys_(hop_keys), edges_(std::move(edges)) {}

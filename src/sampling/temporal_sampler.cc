@@ -1,6 +1,7 @@
 #include "temporal_sampler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@ namespace {
 template <typename Id>
 class EvenlyRule {
  public:
+  static constexpr bool reads_sources() { return false; }  // but for times
+
   EvenlyRule(const RelationTask<Id>& task,
              const DrawKeys& keys,
              bool replace,
@@ -48,48 +51,62 @@ class EvenlyRule {
 template <typename Id>
 class LatestRule {
  public:
+  static constexpr bool reads_sources() { return false; }  // but for times
+
   LatestRule(const RelationTask<Id>& task, EdgesInTime<Id> edges)
       : task_(task), edges_(std::move(edges)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    find_latest(stored, row, i);
+    find_latest(stored, row, task_.allowed[i]);
     picks.take(task_, stored, std::ssize(latest_),
-               [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)].second; });
+               [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)]; });
   }
 
  private:
-  [[nodiscard]] int64_t most(int64_t count) const {
-    return task_.fanout == kAllNeighbors ? count : std::min(count, task_.fanout);
-  }
-
-  // In ascending order of their numbers. Once k were found, only later ones are looked at.
   template <typename Index>
-  void find_latest(std::span<const Index> stored, const Row& row, size_t i) {
-    constexpr int64_t kSpare = 16;  // so that the earliest are dropped many at a time
-    const int64_t k = most(row.degree);
-    latest_.clear();
-    edges_.for_each(stored, row, i, [&](int64_t x, int64_t time, TimeSpan& allowed) {
-      latest_.emplace_back(time, x);
-      if (std::ssize(latest_) < 2 * k + kSpare) return;
-      keep_latest(k);
-      allowed.first = latest_.front().first;
-    });
-    keep_latest(k);
-    std::sort(latest_.begin(), latest_.end(),
-              [](const auto& a, const auto& b) { return a.second < b.second; });
+  void find_latest(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
+    const int64_t k =
+        task_.fanout == kAllNeighbors ? row.degree : std::min(row.degree, task_.fanout);
+    const TimeSpan guessed = edges_.latest(row, allowed, k);
+    auto edges = edges_.in(stored, row, guessed);
+    if (edges.size() < k && guessed != allowed) edges = edges_.in(stored, row, allowed);
+    latest_.resize(static_cast<size_t>(edges.size()));
+    edges.copy(0, edges.size(), latest_.data());
+    if (edges.size() > k) keep_latest(stored, row, k);
   }
 
-  // The earliest of them first.
-  void keep_latest(int64_t k) {
-    if (std::ssize(latest_) <= k) return;
-    std::nth_element(latest_.begin(), latest_.end() - k, latest_.end());
-    latest_.erase(latest_.begin(), latest_.end() - k);
+  // All of a later rank than the k-th, and of those with its rank the latest.
+  template <typename Index>
+  void keep_latest(std::span<const Index> stored, const Row& row, int64_t k) {
+    const auto rank_of = [&](int64_t x) { return edges_.rank(stored, row.begin + x); };
+    ranks_.resize(latest_.size());
+    std::transform(latest_.begin(), latest_.end(), ranks_.begin(), rank_of);
+    std::nth_element(ranks_.begin(), ranks_.end() - k, ranks_.end());
+    const int64_t kth = *(ranks_.end() - k);
+    const auto is_later = [kth](int64_t rank) { return rank > kth; };
+    const int64_t of_kth = k - std::count_if(ranks_.end() - k, ranks_.end(), is_later);
+    tied_.clear();
+    std::erase_if(latest_, [&](int64_t x) {
+      const int64_t rank = rank_of(x);
+      if (rank == kth) tied_.emplace_back(0, x);
+      return rank <= kth;
+    });
+    if (std::ssize(tied_) > of_kth) {
+      for (auto& [time, x] : tied_)
+        time = edges_.time(stored, row.begin + x);
+      std::nth_element(tied_.begin(), tied_.end() - of_kth, tied_.end());
+    }
+    std::transform(tied_.end() - of_kth, tied_.end(), std::back_inserter(latest_),
+                   [](const auto& edge) { return edge.second; });
+    std::sort(latest_.begin(), latest_.end());
   }
 
   const RelationTask<Id>& task_;
   EdgesInTime<Id> edges_;
-  std::vector<std::pair<int64_t, int64_t>> latest_;  // time, number in the row
+  std::vector<int64_t> latest_;  // numbers in the row, ascending
+  std::vector<int64_t> ranks_;
+  std::vector<std::pair<int64_t, int64_t>> tied_;  // time, number in the row
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ inline void insert_ascending(std::vector<int64_t>& values, int64_t x) {
 template <typename Id, typename Weight, typename RowEdges>
 class WeightedRule {
  public:
-  static constexpr bool kReadsNoSources = true;
+  static constexpr bool reads_sources() { return false; }
 
   WeightedRule(const RelationTask<Id>& task,
                const DrawKeys& hop_keys,

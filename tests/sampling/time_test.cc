@@ -24,11 +24,11 @@ constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
 
 // Edges, or nodes, have times; rows are in no order of them, whatever the store `says`.
-std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted) {
+std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted, int64_t below = 100) {
   const auto edges = test::random_edges(kTimedNodes, kTimedNodes, kEdges, 3);
   StoreContents contents =
       test::one_type(test::csc_of(edges, kTimedNodes, kTimedNodes), kTimedNodes);
-  const std::vector<int64_t> times = test::drawn_ids(of_edges ? kEdges : kTimedNodes, 100, 5);
+  const std::vector<int64_t> times = test::drawn_ids(of_edges ? kEdges : kTimedNodes, below, 5);
   const std::string array = of_edges ? "edge/node__to__node/time" : "node/node/time";
   contents.arrays.emplace_back(array, borrow(times));
   if (says_sorted) contents.sorted_rows["node__to__node"] = array;
@@ -208,6 +208,31 @@ TEST_CASE("sorted rows give the same edges by bisection as by reading all times"
         const auto held_back = std::span(no_edges).first(count);
         require_same_edges(by_bisection.sample({&some, 1}, 0, 1, nullptr, held_back),
                            by_reading.sample({&some, 1}, 0, 1, nullptr, held_back));
+      }
+    }
+  }
+}
+
+// Of many different times, codes leave some in doubt. docs/semantics.md, section 16.
+TEST_CASE("codes of times give the same edges, once there are any") {
+  constexpr int64_t kBelow = int64_t{1} << 60;
+  std::vector<int64_t> seeds(kTimedNodes), times = test::drawn_ids(kTimedNodes, kBelow, 9);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  for (const bool of_edges : {false, true}) {
+    const auto graph = make_graph(of_edges, false, kBelow);
+    for (const Strategy strategy : {Strategy::kUniform, Strategy::kLast}) {
+      SampleOptions options{.fanouts = {{3}}, .disjoint = true};
+      options.time = Time{.table = "time", .strategy = strategy, .window = kBelow / 3};
+      NeighborSampler sampler(graph, options);
+      (void)sampler.sample({0, seeds, times}, 0, 0);
+      REQUIRE(graph->derived().bytes() == 2 * kEdges);
+      for (size_t first = 0; first < seeds.size(); first += 1'000) {
+        const auto fresh = Graph::from_store(graph->store());
+        const Seeds some{0, std::span(seeds).subspan(first, 1'000),
+                         std::span(times).subspan(first, 1'000)};
+        require_same_edges(sampler.sample(some, 0, 1),
+                           NeighborSampler(fresh, options).sample(some, 0, 1));
+        REQUIRE(fresh->derived().bytes() == 0);
       }
     }
   }

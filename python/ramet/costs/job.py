@@ -174,7 +174,7 @@ def _bytes_ahead(summary: Summary) -> int:
     before_rows = (summary.bytes - summary.table_bytes) // summary.batches
     batches = (summary.max_prefetch + 1) * summary.largest_batch_bytes
     batches += (summary.max_sampled - summary.max_prefetch) * before_rows
-    return max(batches, summary.pool_bytes) + summary.cache_bytes
+    return max(batches, summary.pool_bytes) + summary.cache_bytes + summary.derived_bytes
 
 
 def _take(loader: NeighborLoader, batches: int | None, progress: bool) -> tuple[float, int]:

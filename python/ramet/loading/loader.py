@@ -179,6 +179,7 @@ class Loader:
             max_sampled=core.max_sampled,
             cache_bytes=core.cache_bytes,
             pool_bytes=held["in_use"] + held["idle"],
+            derived_bytes=core.derived_bytes,
         )
 
     @property

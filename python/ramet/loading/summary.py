@@ -48,6 +48,7 @@ class Summary:
     max_sampled: int  # the same with those of which a cache knows the ids, and those whose rows are being read
     cache_bytes: int  # of caches whose rows change
     pool_bytes: int  # held now, by batches and for those to come
+    derived_bytes: int  # made of the graph in this process, for faster sampling
 
     @property
     def loop_seconds(self) -> float:
@@ -145,7 +146,8 @@ class Summary:
         sampled = self.max_sampled - self.max_prefetch
         more = f" and {sampled} sampled" if sampled else ""
         caches = f", caches {size(self.cache_bytes)}" if self.cache_bytes else ""
+        derived = f", what sampling made of the graph {size(self.derived_bytes)}" if self.derived_bytes else ""
         return (
             f"at most {self.max_prefetch} batches ahead{more}, the largest {size(self.largest_batch_bytes)}; "
-            f"the pool holds {size(self.pool_bytes)}{caches}"
+            f"the pool holds {size(self.pool_bytes)}{caches}{derived}"
         )

@@ -55,7 +55,7 @@ const IsaKernels& avx2_kernels() {
       .labor = labor_lanes<Avx2>(),
       .update = {update_row<Avx2Update>, add_row<Avx2Update>},
       .weighted = weighted_lanes<Avx2>(),
-      .within = within_lanes<Avx2>,
+      .within = within_lanes<Avx2>(),
   };
   return kernels;
 }

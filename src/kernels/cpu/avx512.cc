@@ -45,7 +45,7 @@ const IsaKernels& avx512_kernels() {
       .labor = labor_lanes<Avx512>(),
       .update = {update_row<Avx512Update>, add_row<Avx512Update>},
       .weighted = weighted_lanes<Avx512>(),
-      .within = within_lanes<Avx512>,
+      .within = within_lanes<Avx512>(),
   };
   return kernels;
 }

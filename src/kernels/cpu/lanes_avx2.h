@@ -79,13 +79,16 @@ struct Avx2 {
     return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(truth)));
   }
 
-  // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
-  // reads the first `count` of them alone.
+  // Ids as 64-bit lanes, half as many as kCount; those of 32 and 16 bits without a sign. The second
+  // form reads the first `count` of them alone.
   static U64 load_ids(const int32_t* ids) {
     return _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(ids)));
   }
   static U64 load_ids(const int64_t* ids) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids));
+  }
+  static U64 load_ids(const uint16_t* ids) {
+    return _mm256_cvtepu16_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(ids)));
   }
   static U64 load_ids(const int32_t* ids, int count) {
     const __m128i inside = _mm_cmpgt_epi32(_mm_set1_epi32(count), _mm_setr_epi32(0, 1, 2, 3));
@@ -95,6 +98,12 @@ struct Avx2 {
     const U64 inside =
         _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
     return _mm256_maskload_epi64(reinterpret_cast<const long long*>(ids), inside);
+  }
+  static U64 load_ids(const uint16_t* ids, int count) {
+    uint16_t inside[4] = {};
+    for (int i = 0; i < 4 && i < count; ++i)
+      inside[i] = ids[i];
+    return load_ids(inside);
   }
 
   // A bit for each 64-bit lane.

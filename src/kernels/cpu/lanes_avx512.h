@@ -59,17 +59,23 @@ struct Avx512 {
   static U32 select(Truth where, U32 a, U32 b) { return _mm512_mask_blend_epi32(where, b, a); }
   static uint32_t bits(Truth truth) { return widened(truth); }
 
-  // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
-  // reads the first `count` of them alone.
+  // Ids as 64-bit lanes, half as many as kCount; those of 32 and 16 bits without a sign. The second
+  // form reads the first `count` of them alone.
   static U64 load_ids(const int32_t* ids) {
     return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids)));
   }
   static U64 load_ids(const int64_t* ids) { return _mm512_loadu_si512(ids); }
+  static U64 load_ids(const uint16_t* ids) {
+    return _mm512_cvtepu16_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(ids)));
+  }
   static U64 load_ids(const int32_t* ids, int count) {
     return _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(first(count), ids));
   }
   static U64 load_ids(const int64_t* ids, int count) {
     return _mm512_maskz_loadu_epi64(first(count), ids);
+  }
+  static U64 load_ids(const uint16_t* ids, int count) {
+    return _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(first(count), ids));
   }
   // A mask as a number, in a general register from here on: GCC 12 may store the 8 bits of a mask
   // register, and later load 32.

@@ -82,15 +82,21 @@ struct Neon {
     return vaddvq_u32(vandq_u32(as32(truth), vld1q_u32(kBits)));
   }
 
-  // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
-  // reads the first `count` of them alone.
+  // Ids as 64-bit lanes, half as many as kCount; those of 32 and 16 bits without a sign. The second
+  // form reads the first `count` of them alone.
   static U64 load_ids(const int32_t* ids) { return vmovl_u32(vreinterpret_u32_s32(vld1_s32(ids))); }
   static U64 load_ids(const int64_t* ids) { return vreinterpretq_u64_s64(vld1q_s64(ids)); }
+  static U64 load_ids(const uint16_t* ids) {
+    return vcombine_u64(vcreate_u64(ids[0]), vcreate_u64(ids[1]));
+  }
   static U64 load_ids(const int32_t* ids, int count) {
     return count > 1 ? load_ids(ids) : fill64(static_cast<uint32_t>(*ids));
   }
   static U64 load_ids(const int64_t* ids, int count) {
     return count > 1 ? load_ids(ids) : fill64(static_cast<uint64_t>(*ids));
+  }
+  static U64 load_ids(const uint16_t* ids, int count) {
+    return count > 1 ? load_ids(ids) : fill64(*ids);
   }
 
   // A bit for each 64-bit lane.

@@ -53,7 +53,7 @@ const IsaKernels& neon_kernels() {
       .labor = labor_lanes<Neon>(),
       .update = {update_row<NeonUpdate>, add_row<NeonUpdate>},
       .weighted = weighted_lanes<Neon>(),
-      .within = within_lanes<Neon>,
+      .within = within_lanes<Neon>(),
   };
   return kernels;
 }

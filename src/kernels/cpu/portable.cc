@@ -16,7 +16,7 @@ const IsaKernels& portable_kernels() {
       .labor = labor_portable(),
       .update = update_portable(),
       .weighted = weighted_portable(),
-      .within = within_portable,
+      .within = within_portable(),
   };
   return kernels;
 }

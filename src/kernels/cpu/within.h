@@ -1,4 +1,4 @@
-// Which values of a list lie in a range: times that a seed allows, say.
+// Which values of a list lie in a range: times that a seed allows, say, or their codes.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,23 @@ inline constexpr int64_t kWithinPadding = 16;
 
 // Writes the numbers of the values in first .. last to `found`, ascending, and returns how many
 // there are. first <= last. Of `count` values, fewer than 2^32; `found` has room for
-// count + kWithinPadding.
-using Within =
-    int64_t (*)(int64_t first, int64_t last, const int64_t* values, int64_t count, uint32_t* found);
+// count + kWithinPadding. Value: int64_t, uint16_t.
+template <typename Value>
+using FindWithin =
+    int64_t (*)(Value first, Value last, const Value* values, int64_t count, uint32_t* found);
 
-[[nodiscard]] int64_t within_portable(
-    int64_t first, int64_t last, const int64_t* values, int64_t count, uint32_t* found);
+struct Within {
+  FindWithin<int64_t> of64 = nullptr;
+  FindWithin<uint16_t> of16 = nullptr;
+
+  int64_t operator()(int64_t a, int64_t b, const int64_t* v, int64_t n, uint32_t* found) const {
+    return of64(a, b, v, n, found);
+  }
+  int64_t operator()(uint16_t a, uint16_t b, const uint16_t* v, int64_t n, uint32_t* found) const {
+    return of16(a, b, v, n, found);
+  }
+};
+
+[[nodiscard]] Within within_portable();
 
 }  // namespace ramet

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "labor_lanes.h"
+#include "within.h"
 
 namespace ramet {
 
@@ -19,12 +20,17 @@ struct WithinLanes {
   U64 minus_first, width;
 };
 
-template <typename L>
-int64_t within_lanes(
-    int64_t first, int64_t last, const int64_t* values, int64_t count, uint32_t* found) {
+template <typename L, typename Value>
+int64_t find_within_lanes(
+    Value first, Value last, const Value* values, int64_t count, uint32_t* found) {
   const auto low = static_cast<uint64_t>(first);
   const WithinLanes<L> lanes{L::fill64(0 - low), L::fill64(static_cast<uint64_t>(last) - low)};
   return pack_accepted<L>(lanes, values, count, found);
+}
+
+template <typename L>
+Within within_lanes() {
+  return {find_within_lanes<L, int64_t>, find_within_lanes<L, uint16_t>};
 }
 
 }  // namespace ramet

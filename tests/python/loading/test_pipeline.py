@@ -179,7 +179,7 @@ def told(**changes) -> ramet.Summary:
     counts = {"batches": 10, "nodes": 1000, "edges": 5000, "bytes": 10_000_000, "table_bytes": 9_000_000}
     counts |= {"cache_hits": 0, "cache_misses": 0, "rows_read": 0, "requests_read": 0, "bytes_read": 0}
     other = {"largest_batch_bytes": 1_500_000, "threads": 1, "max_threads": 2, "max_prefetch": 3, "pool_bytes": 2**22}
-    other |= {"cores": 2, "max_sampled": 3, "cache_bytes": 0}
+    other |= {"cores": 2, "max_sampled": 3, "cache_bytes": 0, "derived_bytes": 0}
     return ramet.Summary(**{**seconds, **counts, **other, "use_seconds": 10.0} | changes)
 
 
@@ -205,12 +205,13 @@ def test_the_summary_says_what_bounds_the_loop():
 
 def test_the_summary_says_what_a_disk_does():
     reads = {"rows_read": 3000, "requests_read": 1000, "bytes_read": 2_000_000, "max_sampled": 23}
-    disk = told(wait_seconds=10.0, read_seconds=30.0, cache_bytes=5_000_000, **reads)
+    disk = told(wait_seconds=10.0, read_seconds=30.0, cache_bytes=5_000_000, derived_bytes=3_000, **reads)
     assert disk.bound == "disk"
     assert "threads [#####===------------------------]  # sampling 15%, = gathering 10%, - disk 75%\n" in str(disk)
     assert "disk 75%" in disk._repr_html_() and "300 rows of a batch" in disk._repr_html_()
     assert "300 rows of a batch come from a disk, by 100 requests of 200.0 kB together" in str(disk)
-    assert "at most 3 batches ahead and 20 sampled" in str(disk) and "caches 5.0 MB" in str(disk)
+    assert "at most 3 batches ahead and 20 sampled" in str(disk)
+    assert "caches 5.0 MB, what sampling made of the graph 3.0 kB" in str(disk)
 
 
 def test_the_summary_says_that_cores_are_short():

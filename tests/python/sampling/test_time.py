@@ -251,6 +251,17 @@ def test_threads_and_ranks(pair, sampler):
     assert ramet.fingerprint(slices) == one.fingerprint()
 
 
+def test_codes_of_times_are_counted(pair):
+    """Section 16: rows in no order are read by codes once as many were read as there are."""
+    graph, _ = pair
+    options = {"time": "time", "input_time": some_times(NUM_NODES, 3), "tables": (), "ranks": False}
+    loader = ramet.NeighborLoader(graph, [3, 2], np.arange(NUM_NODES), 50, **options)
+    for _ in loader:
+        pass
+    told = loader.summary()
+    assert told.derived_bytes == (0 if graph._core.sorted_rows else 2 * graph.num_edges())
+
+
 # ---- what is refused
 
 
