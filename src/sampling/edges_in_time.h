@@ -272,7 +272,7 @@ class RuleInTime {
     const int64_t before = picks.size();
     rule_(stored, row, i, picks);
     if (!edges_.are_sorted()) return;
-    if (edges_.are_of_sources()) picks.read_sources(task_, stored);
+    if (edges_.reads_sources()) picks.read_sources(task_, stored);
     edges_.check(i, picks.size() - before, picks);
   }
 
