@@ -1,7 +1,7 @@
 """Rows that a GPU gathers, by width and dtype: from host memory, from its own, and beside a training step.
 
-"bus" copies page-locked memory, which is the most that the bus can do. "in place" is UnifiedTensor.gather, which sorts
-the ids by regions of the table, in the same time; "not aligned" is the same with requests that begin where the rows
+"bus" copies page-locked memory, which is the most that the bus can do. "in place" is UnifiedTensor.gather. It sorts the
+ids by regions of the table, and the sorting counts. "not aligned" is the same with requests that begin where the rows
 do, and "as given" is without sorting. "staged" is Table.gather on all cores into page-locked memory, then a copy;
 "torch, pinned copy" is the same by torch.index_select. All read one table of 4 GiB by random ids.
 

@@ -163,6 +163,7 @@ def page(name: str, results: dict) -> str:
 def write_pages(results: dict, passed: set[str], pages: Path) -> None:
     pages.mkdir(parents=True, exist_ok=True)
     results["benchmarks"] = {name: kept for name, kept in results["benchmarks"].items() if name in passed}
+    results["machine"].pop("graphs", None)  # a folder that is gone
     for name in results["benchmarks"]:
         (pages / f"{name}.md").write_text(page(name, results))
 

@@ -106,8 +106,8 @@ class RowReader {
   // come without further calls. kOutOfRange names an id that is in no span.
   [[nodiscard]] virtual std::unique_ptr<PendingRows> submit(std::span<const int64_t> ids,
                                                             void* out) = 0;
-  // The counts of complete() for these rows by the costs so far. Reads nothing. kOutOfRange as
-  // submit().
+  // The counts of complete() for these rows by the costs so far, but for requests that try costs.
+  // Reads nothing. kOutOfRange as submit().
   [[nodiscard]] virtual ReadCounts plan(std::span<const int64_t> ids) const = 0;
 
   [[nodiscard]] virtual int64_t row_bytes() const = 0;

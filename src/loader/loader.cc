@@ -53,7 +53,7 @@ int threads_beside(const DeviceSide& side, int cores) {
   int threads = 1;
   for (const PlacementDecision& decision : side.placement()) {
     if (decision.placement == Location::kStaged) return cores;
-    if (decision.placement == Location::kInPlace) threads = 2;
+    if (decision.placement == Location::kInPlace) threads = std::min(2, cores);
   }
   return threads;
 }

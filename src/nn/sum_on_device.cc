@@ -5,6 +5,8 @@
 namespace ramet {
 namespace {
 
+constexpr int64_t kMostColumns = int64_t{1} << 21;  // a grid has 65,535 warps of them in a row
+
 void require_on(int device, const Array& array, const char* what) {
   if (array.device != device || device == kHost)
     throw_invalid(what, " is ", array.describe(), ", expected an array of the device of out");
@@ -29,6 +31,8 @@ void sum_on_device(const Array& indptr,
   if (row_type(x, "x") == RowType::kFloat64) throw_invalid("x is float64, expected narrower rows");
   if (out.dtype != DType::kFloat32 || width_of(out) != width_of(x))
     throw_invalid("out is ", out.describe(), ", expected float32 rows as wide as ", x.describe());
+  if (width_of(x) > kMostColumns)
+    throw_invalid("x is ", x.describe(), ", expected at most ", kMostColumns, " elements in a row");
   const int64_t heads = heads_of({.weights = weights}, x, indices.rows());
   for (const auto& [array, what] :
        {std::pair{&indptr, "indptr"}, {&indices, "indices"}, {&x, "x"}, {weights, "weights"}})

@@ -12,7 +12,8 @@ namespace ramet {
 // refuses.
 void reserve_huge_pages(int fd, int64_t offset, int64_t size);
 
-// Whether all of `size` bytes at `data`, which are mapped, are in memory.
+// Whether all of `size` bytes at `data`, which are mapped, are in memory. True, too, of a file that
+// this process neither owns nor may write to: the kernel does not tell then.
 [[nodiscard]] bool are_resident(const void* data, int64_t size);
 
 // Puts what is in memory already of `size` bytes at `data` into this process's page tables.

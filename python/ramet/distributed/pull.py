@@ -47,7 +47,8 @@ class PullRows:
         if found is None:
             raise ValueError(
                 f"{self.name} gets an edge_index that is of no block of this batch: pass block.edge_index as it is, "
-                "or a layer of ramet.nn the block itself, since these say which rows belong to other ranks"
+                "or a layer of ramet.nn the block itself, since these say which rows belong to other ranks; with "
+                "expand='once' pass the edge_index of the batch.sources that the model got"
             )
         return found
 

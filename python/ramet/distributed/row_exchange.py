@@ -162,10 +162,10 @@ def _all_to_all(outgoing, incoming, block) -> None:
 
 def _agree(form: list[tuple], group, block) -> None:
     """ValueError on every rank where rows that are about to be exchanged differ in dtype or width between ranks, which
-    gloo answers by ending the process. It costs a collective, so each block of a loader is asked once, by its first
-    exchange: on every rank, whatever the rows are."""
-    compared = block.batch.origin.compared
-    if block.index in compared:
+    gloo answers by ending the process. It costs a collective, so each block of a loader is asked in one batch: on every
+    rank, whatever the rows are."""
+    now = (block.batch.epoch, block.batch.step)
+    if block.batch.origin.compared.setdefault(block.index, now) != now:
         return
     said = [None] * dist.get_world_size(group)
     dist.all_gather_object(said, form, group=group)
@@ -174,7 +174,6 @@ def _agree(form: list[tuple], group, block) -> None:
             raise ValueError(
                 f"the rows of {block} differ between ranks: rank {rank} of the group has {other}, rank 0 {said[0]}"
             )
-    compared.add(block.index)
 
 
 def _move(rows, send_bytes, into, receive_bytes, group) -> None:

@@ -38,8 +38,7 @@ class Origin:
     decode: whether tables are decoded to float32.
     fused: the Table of each request whose rows the first layer reads from it, alone; see ramet.nn.TableRows.
     links: of a LinkLoader; see there.
-    compared: positions of the blocks whose rows' dtype and width the ranks have compared; see
-        ramet.distributed.exchange.
+    compared: {position of a block: (epoch, step) of the batch in which the ranks compared its rows' dtype and width}.
     """
 
     graph: Graph
@@ -51,7 +50,7 @@ class Origin:
     decode: bool = True
     fused: dict = field(default_factory=dict)
     links: Any = None  # LinkOrigin
-    compared: set[int] = field(default_factory=set)
+    compared: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class Batch:
@@ -114,7 +113,8 @@ class Batch:
         Raises ValueError for expand="once": a node is a destination in one hop only, so a layer needs all hops.
         """
         if self._core.merged:
-            raise ValueError("expand='once' gives one graph, not blocks: use batch.edges(), or batch.to_pyg()")
+            raise ValueError("expand='once' gives one graph, not blocks: use batch.edges() or batch.to_pyg(); "
+                "where ranks cooperate, batch.sources")
         return [Block(self, i) for i in range(self._core.num_blocks)]
 
     expand = property(
@@ -150,7 +150,8 @@ class Batch:
     @property
     def batch(self):
         """With disjoint=True, int64 [num_nodes]: the position of the seed in whose tree each node is; else None. Seeds
-        of several types are counted one type after another; where ranks cooperate, those of rank 0 first.
+        of several types are counted one type after another. Where ranks cooperate, the seeds of all ranks are counted,
+        those of rank 0 first: these are no positions in `seeds` or `seed_time`, which have this rank's seeds alone.
         """
         if not self._core.disjoint:
             return None

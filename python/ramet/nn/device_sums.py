@@ -22,7 +22,7 @@ def sums_of_rows(indptr, indices, x, weights=None):
     their order, on the current stream. NaN for an index that is no row.
 
     indptr: int64. indices: int32 [num_edges]. x: [rows, width]. weights: float32 [num_edges, heads], heads dividing
-    width, or None. All contiguous. ValueError for others.
+    width, or None. ValueError for others.
     """
     device = devices.as_device(x.device)
     out = devices.empty((len(indptr) - 1, x.shape[1]), torch.float32, x.device)

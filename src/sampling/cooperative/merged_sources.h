@@ -68,6 +68,9 @@ class MergedSources {
                       const AskedNodes& names,
                       BufferPool& pool) {
     if (num_owned + index_->size() > std::numeric_limits<int32_t>::max()) throw_too_many_nodes();
+    if (sent_[own_rank].size() != asked_[own_rank].size())
+      throw_error(ErrorCode::kCorrupt, "rank ", own_rank, " asked itself for ",
+                  asked_[own_rank].size(), " nodes, and got ", sent_[own_rank].size());
     ExchangePlan plan;
     plan.num_owned = num_owned;
     std::vector<int32_t> send_rows;

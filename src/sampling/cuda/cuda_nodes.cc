@@ -76,6 +76,7 @@ void CudaNodes::reserve(int64_t count) {
   const auto wanted =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * (most_ + count))));
   if (!has_keys() || wanted <= num_slots_) return;
+  num_slots_ = 0;  // without memory for both there is no table
   slots_.reserve(work_, wanted);
   keys_.reserve(work_, wanted);
   num_slots_ = wanted;

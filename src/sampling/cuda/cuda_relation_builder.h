@@ -23,8 +23,8 @@ struct CudaRelationScratch {
   CudaScratchArray<uint32_t> regions;
   CudaSumScratch sums;
   // In-edges that become candidates together, a multiple of kCudaItems: the memory for numbering
-  // them does not grow with the in-edges, of which there may be more than a number of 32 bits
-  // counts.
+  // them does not grow with the in-edges (but in disjoint trees), of which there may be more than a
+  // number of 32 bits counts.
   int64_t candidates_at_once = int64_t{1} << 24;
 };
 

@@ -14,7 +14,7 @@
 
 namespace ramet {
 
-// Of a reader, and of all its processes' own. Any thread.
+// Of a reader, in one process. Any thread.
 struct CurrentCosts {
   std::atomic<double> request_seconds{0}, byte_seconds{0};
 };

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
 
 from ramet._support import torch_devices as devices  # noqa: E402
-from ramet.nn import BlockEdges, aggregate, device_sums, edges_of, torch_ops  # noqa: E402
+from ramet.nn import BlockEdges, aggregate, device_sums, edges_of  # noqa: E402
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch has no GPU")
 
@@ -47,7 +47,7 @@ def test_sums_of_rows_have_the_bits_of_the_cpus(gpu, dtype):
         there = [devices.move(tensor, gpu) for tensor in (edges.indptr, edges.indices, x.to(dtype))]
         assert device_sums.takes(*there)
         found = device_sums.sums_of_rows(*there, None if of_edges is None else devices.move(of_edges, gpu))
-        wanted = torch_ops.aggregate(edges, x.to(dtype).float(), "sum", of_edges)
+        wanted = aggregate(edges, x.to(dtype).float(), "sum", of_edges)
         assert torch.equal(devices.on_host(found), wanted)
 
 
