@@ -113,8 +113,10 @@ class Batch:
         Raises ValueError for expand="once": a node is a destination in one hop only, so a layer needs all hops.
         """
         if self._core.merged:
-            raise ValueError("expand='once' gives one graph, not blocks: use batch.edges() or batch.to_pyg(); "
-                "where ranks cooperate, batch.sources")
+            raise ValueError(
+                "expand='once' gives one graph, not blocks: use batch.edges() or batch.to_pyg(); "
+                "where ranks cooperate, batch.sources"
+            )
         return [Block(self, i) for i in range(self._core.num_blocks)]
 
     expand = property(
