@@ -250,8 +250,8 @@ void HopImportance<Id>::begin() {
   for (OfType& type : types_) {
     const size_t size = type.num_candidates();
     if (size > type.importances.size()) {
-      type.importances = ZeroedArray<Importance>(std::bit_ceil(size));
       type.largest_c = ZeroedArray<double>(std::bit_ceil(size));
+      type.importances = ZeroedArray<Importance>(std::bit_ceil(size));  // whose size is asked: last
     }
     std::fill_n(type.importances.data(), size, Importance());
     std::fill_n(type.largest_c.data(), size, 0);
