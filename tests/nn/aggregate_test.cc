@@ -110,12 +110,12 @@ TEST_CASE("one pass over pieces of rows gives the bits of sums in the order of s
 }
 
 TEST_CASE("one pass over rows of a file gives the same, whether memory has its pages or not") {
-  constexpr int64_t kRows = 1100, kWidth = 4096;  // 512 rows a piece
-  Edges edges(300, kRows, [](int64_t d) { return d % 9; });
+  constexpr int64_t kRowsOfFile = 1100, kWidth = 4096;  // 512 rows a piece
+  Edges edges(300, kRowsOfFile, [](int64_t d) { return d % 9; });
   for (size_t d = 0; d < 300; ++d)
     std::sort(edges.indices.begin() + edges.indptr[d], edges.indices.begin() + edges.indptr[d + 1]);
   const BlockEdges block = edges.block();
-  const Rows x(DType::kFloat32, {kRows, kWidth}, 1);
+  const Rows x(DType::kFloat32, {kRowsOfFile, kWidth}, 1);
   const auto bytes = static_cast<size_t>(x.array.bytes());
   const test::TempDir folder;
   test::write_file(folder / "x", {reinterpret_cast<const char*>(x.bytes.data()), bytes});
@@ -123,7 +123,7 @@ TEST_CASE("one pass over rows of a file gives the same, whether memory has its p
   ::fdatasync(file.get());
   ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   const auto mapped = test::map_pages(bytes, PROT_READ, MAP_SHARED, file.get());
-  const Array on_disk{mapped.get(), DType::kFloat32, {kRows, kWidth}, nullptr, true};
+  const Array on_disk{mapped.get(), DType::kFloat32, {kRowsOfFile, kWidth}, nullptr, true};
   const Rows expected(DType::kFloat32, {300, kWidth});
   aggregate(block, x.array, expected.array, {.reduce = Reduce::kMean});
   for (const bool in_memory : {false, true}) {
