@@ -14,7 +14,9 @@ struct AskedNodes {
   int64_t num_trees = 1;
 
   [[nodiscard]] bool have_trees() const { return id_bits < 63; }
-  [[nodiscard]] int64_t id(int64_t node) const { return node & ((int64_t{1} << id_bits) - 1); }
+  [[nodiscard]] int64_t id(int64_t node) const {
+    return node & static_cast<int64_t>((uint64_t{1} << id_bits) - 1);
+  }
   [[nodiscard]] int64_t tree(int64_t node) const { return node >> id_bits; }
   // Whether this rank may be asked for it.
   [[nodiscard]] bool has(int64_t node) const {
