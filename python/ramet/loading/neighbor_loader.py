@@ -27,8 +27,8 @@ class NeighborLoader(Loader):
         time=None: a ramet.Time(table), or the table: neighbors are no later than the seed, and trees are disjoint.
         seed=0: the random seed of all draws.
     Which batches
-        input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these), or a dict of these by
-            type; None: all nodes.
+        input_nodes=None: the seeds: a split's name, ids, a bool mask, a node type, (type, one of these), or a dict of
+            these by type; None: all nodes.
         input_time=None: int64 [input nodes]: the time of each, or a dict by type; None: its row of the time table.
             [input nodes, 2]: the first and the last time that each allows.
         batch_size=1: seeds of the GLOBAL batch; each rank gets its slice.

@@ -127,7 +127,7 @@ def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> 
 
 def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
     """(position of the node type, int64 ids or None for all) from None, the name of a split, ids, a bool mask, or
-    on a heterogeneous graph a pair of node type and any of these."""
+    on a heterogeneous graph a node type, or a pair of a node type and any of these."""
     node_type, chosen = _node_type_of(input_nodes, graph, what)
     return _ids_of(node_type, chosen, graph, what)
 
@@ -200,9 +200,12 @@ def _per_hop(numbers, what: str, kind: str = "fanouts", **bounds) -> list[int]:
 def _node_type_of(input_nodes, graph: Graph, what: str):
     if isinstance(input_nodes, tuple) and len(input_nodes) == 2 and isinstance(input_nodes[0], str):
         return input_nodes
+    types = graph.splits.get(input_nodes, []) if isinstance(input_nodes, str) else []
+    if not types and isinstance(input_nodes, str) and input_nodes in graph.node_types:
+        return input_nodes, None
     if len(graph.node_types) == 1:
         return graph.node_types[0], input_nodes
-    types = graph.splits.get(input_nodes, []) if isinstance(input_nodes, str) else []
     if len(types) == 1:
         return types[0], input_nodes
-    raise ValueError(f"{what} must be a pair (node type, nodes); node types are {graph.node_types}")
+    expected = f"a node type, one of {graph.node_types}, or a pair of it and nodes"
+    raise ValueError(f"{what} is {shortened(input_nodes)}, expected {expected}")

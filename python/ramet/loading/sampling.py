@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ramet import _core
 from ramet._support import foreign_words, torch_devices
-from ramet._support.arguments import as_int
+from ramet._support.arguments import as_int, shortened
 from ramet.graph import Graph
 from ramet.loading.batch import Batch, Origin
 from ramet.loading.options import (
@@ -72,7 +72,8 @@ def sample(
     for node_type, ids, _ in inputs:
         if ids is None:
             name = f"seeds[{graph.node_types[node_type]!r}]" if isinstance(seeds, Mapping) else "seeds"
-            raise ValueError(f"{name} is None, expected ids")
+            given = None if isinstance(seeds, Mapping) else seeds
+            raise ValueError(f"{name} is {shortened(given)}, expected ids")
     what = (graph._core, for_sampling(options), inputs)
     when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
     threads = as_int(threads, "threads", 1, MAX_THREADS)

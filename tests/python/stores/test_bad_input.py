@@ -66,7 +66,7 @@ def test_seeds_of_a_heterogeneous_graph(hetero):
     for seeds, error, message in [
         (("author", [200]), IndexError, r"seeds\[0\] is 200, but node type 'author' has 200 nodes"),
         (("venue", [1]), ValueError, r"seeds names node type 'venue'; there is \['author', 'paper'\]"),
-        ([1], ValueError, r"seeds must be a pair \(node type, nodes\); node types are \['author', 'paper'\]"),
+        ([1], ValueError, r"seeds is \[1\], expected a node type, one of \['author', 'paper'\], or a pair of it"),
         (("author", "val"), KeyError, "no split 'val' of node type 'author'"),
     ]:
         with pytest.raises(error, match=message):
