@@ -31,7 +31,7 @@ SUPPORTED = {
     "features.fuse": (CPU,),
     "features.hide": (CPU, RANKS),
     "features.transpose": (CPU, RANKS),
-    "features.dtype": (CPU,),
+    "features.dtype": (CPU, RANKS),
     "device": (GPU,),
     "placement.topology='device'": (GPU,),
     "placement.topology='in_place'": EVERYWHERE,

@@ -263,7 +263,7 @@ class LoaderConfig:
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "ownership": list(map(digest_of, owners)),
             f"graph and {'input_nodes' if self.links is None else 'edges'}": self._inputs_alike(core.fingerprint()),
-            "features.decode": self.features.decode,
+            "features": self.features,
         }
 
     def _inputs_alike(self, digest: int) -> Digest:

@@ -223,7 +223,7 @@ OTHERS = {
     "shuffle": {"shuffle": True},
     "prefetch": {"prefetch": 2},
     "tables": {"tables": ()},
-    "features.decode": {"features": ramet.Features(decode=False)},
+    "features": {"features": ramet.Features(dtype="bfloat16")},
     "ownership": {"ranks": ramet.Cooperate(ownership="hash")},
     "graph and input_nodes": {"input_nodes": "val"},
 }

@@ -78,9 +78,12 @@ def test_training_is_that_of_one_process(world, alone, store, size):
     assert_same_training(per_rank, alone(store, OPTIONS, 100, NODES))
 
 
-@pytest.mark.parametrize("sampler", [labor(1, dependent=4), labor(), {"sampler": ramet.Uniform(replace=True)}], ids=str)
-def test_training_with_other_samplers(world, alone, store, sampler):
-    options = OPTIONS | sampler
+NARROW = {"features": ramet.Features(dtype="bfloat16")}
+
+
+@pytest.mark.parametrize("changed", [labor(1, dependent=4), labor(), {"sampler": ramet.Uniform(replace=True)}, NARROW])
+def test_training_with_other_options(world, alone, store, changed):
+    options = OPTIONS | changed
     per_rank = world.call(ranks.train, store, options, 20, NODES, size=3)
     assert_same_training(per_rank, alone(store, options, 20, NODES))
 
