@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "batch_rows.h"
-#include "node_seeds.h"
+#include "loader/rows/batch_rows.h"
+#include "loader/seeds/node_seeds.h"
 #include "ramet/error.h"
 #include "sampling/cooperative_sampler.h"
 

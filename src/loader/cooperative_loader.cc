@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "batch_stream.h"
-#include "clock.h"
-#include "cooperative_batch_source.h"
+#include "loader/pipeline/batch_stream.h"
+#include "loader/pipeline/clock.h"
+#include "loader/sources/cooperative_batch_source.h"
 #include "ramet/error.h"
 
 namespace ramet {

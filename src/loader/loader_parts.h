@@ -4,12 +4,12 @@
 
 #include <memory>
 
-#include "batch_plan.h"
-#include "device_side.h"
-#include "host_side.h"
+#include "loader/pipeline/stats.h"
+#include "loader/seeds/batch_plan.h"
+#include "loader/seeds/seed_source.h"
+#include "loader/sources/device_side.h"
+#include "loader/sources/host_side.h"
 #include "ramet/loader.h"
-#include "seed_source.h"
-#include "stats.h"
 
 namespace ramet {
 

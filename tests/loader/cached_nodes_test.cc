@@ -1,5 +1,5 @@
 // The rows that are read most, against counts made edge by edge and batch by batch.
-#include "loader/cached_nodes.h"
+#include "loader/rows/cached_nodes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Batches that a caller lists, and single ones.
-#include "loader/listed_plan.h"
+#include "loader/seeds/listed_plan.h"
 
 #include <doctest/doctest.h>
 

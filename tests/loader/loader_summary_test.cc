@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "loader/clock.h"
+#include "loader/pipeline/clock.h"
 #include "loader/loader_fixture.h"
-#include "loader/worker_scaler.h"
+#include "loader/pipeline/worker_scaler.h"
 #include "ramet/loader.h"
 #include "support/graph_fixture.h"
 

@@ -1,5 +1,5 @@
 // Which items of an epoch form which batch, against docs/semantics.md, section 6, written plainly.
-#include "loader/seed_plan.h"
+#include "loader/seeds/seed_plan.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/permutation.h"
-#include "loader/node_seeds.h"
+#include "loader/seeds/node_seeds.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"

@@ -22,11 +22,11 @@
 #include <thread>
 #include <vector>
 
-#include "batch_source.h"
 #include "clock.h"
-#include "loader_parts.h"
+#include "loader/loader_parts.h"
+#include "loader/rows/table_reads.h"
+#include "loader/sources/batch_source.h"
 #include "stages.h"
-#include "table_reads.h"
 #include "worker_scaler.h"
 
 namespace ramet {

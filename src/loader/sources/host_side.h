@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "batch_rows.h"
-#include "cached_nodes.h"
+#include "loader/rows/batch_rows.h"
+#include "loader/rows/cached_nodes.h"
+#include "loader/rows/table_caches.h"
 #include "ramet/loader.h"
-#include "table_caches.h"
 
 namespace ramet {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "loader/seeds/seed_source.h"
 #include "ramet/loader.h"
-#include "seed_source.h"
 
 namespace ramet {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layer_work.h"
-#include "table_reads.h"
+#include "loader/rows/table_reads.h"
 
 namespace ramet {
 namespace {

@@ -15,24 +15,13 @@
 namespace ramet {
 namespace {
 
-// values[i] of each i.
-std::vector<int64_t> at(const Array& values, std::span<const int64_t> positions) {
-  std::vector<int64_t> result;
-  result.reserve(positions.size());
-  with_ids(values, [&](auto all) {
-    for (const int64_t i : positions)
-      result.push_back(all[static_cast<size_t>(i)]);
-  });
-  return result;
-}
-
 bool are_edges(const InputEdges& edges) {
   return edges.sources.data == nullptr;
 }
 
 // The positions in the CSC of pairs that are edges.
 std::vector<int64_t> edges_at(const InputEdges& edges, std::span<const int64_t> positions) {
-  if (edges.positions.data != nullptr) return at(edges.positions, positions);
+  if (edges.positions.data != nullptr) return rows_at(edges.positions, positions);
   return {positions.begin(), positions.end()};
 }
 
@@ -236,13 +225,13 @@ LinkSeeds::PairList LinkSeeds::pairs_of(const Input& input, std::span<const int6
   if (are_edges(edges)) {
     const EdgeType& type = graph_->edge_types()[static_cast<size_t>(edges.edge_type)];
     const std::vector<int64_t> found = edges_at(edges, pairs.positions);
-    pairs.sources = at(type.indices, found);
+    pairs.sources = rows_at(type.indices, found);
     pairs.destinations = destinations_of(type, found);
   } else {
-    pairs.sources = at(edges.sources, pairs.positions);
-    pairs.destinations = at(edges.destinations, pairs.positions);
+    pairs.sources = rows_at(edges.sources, pairs.positions);
+    pairs.destinations = rows_at(edges.destinations, pairs.positions);
   }
-  if (edges.times.data != nullptr) pairs.times = at(edges.times, pairs.positions);
+  if (edges.times.data != nullptr) pairs.times = rows_at(edges.times, pairs.positions);
   return pairs;
 }
 

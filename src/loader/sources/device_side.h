@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cached_nodes.h"
+#include "loader/rows/cached_nodes.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "tables/device/device_places.h"

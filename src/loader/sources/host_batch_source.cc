@@ -1,11 +1,11 @@
 #include <optional>
 #include <utility>
 
-#include "batch_rows.h"
 #include "batch_source.h"
 #include "layer_work.h"
-#include "loader_parts.h"
-#include "table_reads.h"
+#include "loader/loader_parts.h"
+#include "loader/rows/batch_rows.h"
+#include "loader/rows/table_reads.h"
 
 namespace ramet {
 namespace {

@@ -15,7 +15,7 @@
 #include <array>
 #include <cstdint>
 
-#include "loader_parts.h"
+#include "loader/loader_parts.h"
 
 namespace ramet {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "batch_rows.h"
 #include "device/device_memory.h"
+#include "loader/rows/batch_rows.h"
 #include "ramet/error.h"
 #include "tables/device/placement_plan.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "batch_source.h"
-#include "loader_parts.h"
+#include "loader/loader_parts.h"
 #include "ramet/cooperative_loader.h"
 #include "sampling/cooperative_sampler.h"
 

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "loader_parts.h"
+#include "loader/loader_parts.h"
 
 namespace ramet {
 

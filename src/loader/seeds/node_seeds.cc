@@ -5,25 +5,11 @@
 namespace ramet {
 namespace {
 
-// values[item] of each item, one number or a row of them.
-std::vector<int64_t> at(const Array& values, std::span<const int64_t> items) {
-  const auto width = static_cast<size_t>(values.shape.size() == 1 ? 1 : values.shape[1]);
-  std::vector<int64_t> result;
-  result.reserve(items.size() * width);
-  with_ids(values, [&](auto of_item) {
-    for (const int64_t item : items) {
-      const auto row = of_item.begin() + item * static_cast<int64_t>(width);
-      result.insert(result.end(), row, row + static_cast<int64_t>(width));
-    }
-  });
-  return result;
-}
-
 SeedList::OfType seeds_at(const InputNodes& nodes, std::span<const int64_t> positions) {
   SeedList::OfType seeds{.type = nodes.node_type};
   const bool all = nodes.ids.data == nullptr;
-  seeds.ids = all ? std::vector(positions.begin(), positions.end()) : at(nodes.ids, positions);
-  if (nodes.times.data != nullptr) seeds.times = at(nodes.times, positions);
+  seeds.ids = all ? std::vector(positions.begin(), positions.end()) : rows_at(nodes.ids, positions);
+  if (nodes.times.data != nullptr) seeds.times = rows_at(nodes.times, positions);
   return seeds;
 }
 

@@ -32,4 +32,17 @@ void begin_batch(const SeedSource& seeds,
   batch.first_item = plan.slice(step).begin;
 }
 
+std::vector<int64_t> rows_at(const Array& ids, std::span<const int64_t> items) {
+  const auto width = static_cast<size_t>(ids.shape.size() == 1 ? 1 : ids.shape[1]);
+  std::vector<int64_t> rows;
+  rows.reserve(items.size() * width);
+  with_ids(ids, [&](auto all) {
+    for (const int64_t item : items) {
+      const auto row = all.begin() + item * static_cast<int64_t>(width);
+      rows.insert(rows.end(), row, row + static_cast<int64_t>(width));
+    }
+  });
+  return rows;
+}
+
 }  // namespace ramet

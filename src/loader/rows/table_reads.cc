@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "batch_source.h"
-#include "loader_parts.h"
+#include "loader/loader_parts.h"
+#include "loader/sources/batch_source.h"
 #include "ramet/error.h"
 #include "tables/cache/bypass_cache.h"
 

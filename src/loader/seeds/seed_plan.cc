@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/permutation.h"
-#include "check_options.h"
+#include "loader/check_options.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 

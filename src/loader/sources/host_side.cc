@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "loader/rows/table_placement.h"
 #include "ramet/error.h"
-#include "table_placement.h"
 
 namespace ramet {
 namespace {

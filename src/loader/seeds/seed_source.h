@@ -51,6 +51,9 @@ void begin_batch(const SeedSource& seeds,
                  BufferPool& pool,
                  Batch& batch);
 
+// The rows of `ids`, one after another: values[item] of each item, where values are numbers.
+[[nodiscard]] std::vector<int64_t> rows_at(const Array& ids, std::span<const int64_t> items);
+
 [[nodiscard]] inline std::span<int64_t> mutable_items(Batch& batch) {
   return {static_cast<int64_t*>(batch.input_id.data), static_cast<size_t>(batch.input_id.rows())};
 }

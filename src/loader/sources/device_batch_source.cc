@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "batch_arrays.h"
-#include "batch_rows.h"
 #include "batch_source.h"
 #include "kernels/cuda_backend.h"
-#include "loader_parts.h"
+#include "loader/batch_arrays.h"
+#include "loader/loader_parts.h"
+#include "loader/rows/batch_rows.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
