@@ -8,7 +8,8 @@ processes, too. Ours keeps freed memory by itself once page faults cost a tenth 
 settings from its start. "Blocks" are the same layers in a program of another form: a layer computes the destinations of
 its hop alone. The small real graphs have hidden 64 and dropout, and a batch reaches most of their nodes.
 
-One process ends before the next begins, since memory does not hold all. The first batches of a turn do not count.
+One process ends before the next begins, since memory does not hold all. The first batches of a turn do not count. An
+epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end.
 Before ours are timed, their rows of the seeds are compared with those of PyG's layers on the same batch.
 """
 
@@ -114,7 +115,8 @@ def on_blocks(chosen, name: str, store, repetitions: int) -> dict[str, Figure]:
     return figures
 
 
-def measure(chosen, name: str, store) -> dict[str, Figure]:
+def measure(chosen, name: str, store) -> tuple[dict[str, Figure], int]:
+    """The seconds of a batch by variant, and the number of batches in an epoch."""
     case, repetitions = CASES[name], 1 if chosen.small else 2
     figures = of_pyg(chosen, name, store, repetitions) if "pyg" in chosen.peers else {}
     if case.blocks:
@@ -125,15 +127,16 @@ def measure(chosen, name: str, store) -> dict[str, Figure]:
     for variant, make in ours(name, data).items():
         count = 1 if chosen.small else case.batches[variant != ONE]
         figures[variant] = Figure([program.train_with(make(), count) for _ in range(repetitions)])
-    return figures
+    return figures, program.num_batches
 
 
-def rows(name: str, figures: dict[str, Figure], report: Report) -> list[list]:
+def rows(name: str, figures: dict[str, Figure], num_batches: int, report: Report) -> list[list]:
     base = figures.get(BASE)
     lines = []
     for variant, figure in figures.items():
         ratio, digits = None if base is None else base.over(figure), 2 if figure.median >= 0.1 else 4
-        lines.append([name, variant, figure.text(digits), "" if ratio is None else ratio.text(1)])
+        epoch = figure.median * num_batches / 60
+        lines.append([name, variant, figure.text(digits), "" if ratio is None else ratio.text(1), f"{epoch:.3g}"])
         report.keep(f"{name}, {variant}, s per batch", figure)
         if ratio is not None and variant in (ONE, TWO, CONVERTED):
             report.ratio(f"{name}: time of PyG over {variant}", ratio)
@@ -154,10 +157,10 @@ def main(chosen, report: Report) -> None:
         if store is None:
             report.note(f"Left out: {name}, whose files are not there.")
             continue
-        lines += rows(name, measure(chosen, name, store), report)
+        lines += rows(name, *measure(chosen, name, store), report)
         gc.collect()
     report.note(f"{BATCH} seeds a batch.")
-    report.table(["program", "", "s per batch", "times faster than PyG"], lines)
+    report.table(["program", "", "s per batch", "times faster than PyG", "an epoch, min"], lines)
 
 
 if __name__ == "__main__":
