@@ -9,6 +9,8 @@ import torch
 from ramet.distributed import layers
 from ramet.distributed.context import Cooperation
 from ramet.loading.block import Block, Sources
+from ramet.loading.hops import hop_edges_of
+from ramet.loading.pyg_data.sources import sources_of
 from ramet.nn import batch_norm
 from ramet.nn.cooperation import inside
 
@@ -42,12 +44,15 @@ class Cooperative(torch.nn.Module):
         self.module = model
 
     def forward(self, *args, **kwargs):
-        """The model's forward. Raises TypeError unless `batch.blocks`, or `batch.sources`, is among the arguments."""
+        """The model's forward. Raises TypeError unless `batch.blocks`, or `batch.sources`, or the edge_index of
+        `batch.to_pyg()` is among the arguments."""
         blocks = list(_blocks_in([args, kwargs]))
         if not blocks:
+            if _is_ordinary([args, kwargs]):
+                return self.module(*args, **kwargs)
             raise TypeError(
-                "Cooperative: no Block among the arguments: pass batch.blocks, with expand='once' batch.sources, or "
-                "call cooperative.module"
+                "Cooperative: no Block among the arguments: pass batch.blocks, with expand='once' batch.sources or "
+                "the edge_index of batch.to_pyg(), or call cooperative.module"
             )
         if any(block.batch is not blocks[0].batch for block in blocks):
             raise ValueError("Cooperative: the arguments have blocks of several batches")
@@ -61,9 +66,23 @@ class Cooperative(torch.nn.Module):
         return self.module
 
 
-def _blocks_in(value) -> Iterator[Block | Sources]:
-    if isinstance(value, (Block, Sources)):
-        yield value
-    elif isinstance(value, (list, tuple, Mapping)):
+def _leaves(value) -> Iterator:
+    if isinstance(value, (list, tuple, Mapping)):
         for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _blocks_in(part)
+            yield from _leaves(part)
+    else:
+        yield value
+
+
+def _blocks_in(value) -> Iterator[Block | Sources]:
+    for leaf in _leaves(value):
+        found = sources_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
+        found = found if isinstance(found, (Block, Sources)) else getattr(found, "sources", None)  # of PyG's Data
+        if isinstance(found, (Block, Sources)):
+            yield found
+
+
+def _is_ordinary(value) -> bool:
+    """Whether a batch of PyG's form is among the arguments that needs no rows of other ranks."""
+    leaves = (getattr(leaf, "edge_index_dict", None) or getattr(leaf, "edge_index", leaf) for leaf in _leaves(value))
+    return any(hop_edges_of(leaf) is not None for leaf in _leaves(list(leaves)))

@@ -41,16 +41,19 @@ def layers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
 
 def hook_of(name: str, layer: torch.nn.Module) -> PullRows:
     """The hook to run before `layer`. ValueError if the layer is not supported."""
-    names = set(inspect.signature(layer.forward).parameters)
+    parameters = inspect.signature(layer.forward).parameters
+    names = set(parameters)
     name = f"{name or 'the model'} ({type(layer).__name__})"
     if isinstance(layer, HeteroConv):
         return PullRowsByType(name, "block")
     if isinstance(layer, Conv):
         return PullRows(name, "block")
-    if _is(layer, "HeteroConv") or {"x_dict", "edge_index_dict"} <= names:
+    if _is(layer, "HeteroConv"):
         return PullRowsByType(name)
+    if {"x_dict", "edge_index_dict"} <= names:
+        return PullRowsByType(name, takes_pairs=False)
     if {"x", "edge_index"} <= names:
-        return PullRows(name)
+        return PullRows(name, takes_pairs=parameters["x"].annotation not in (torch.Tensor, "Tensor"))
     raise ValueError(f"Cooperative: {name} {_NO_EDGES}; call ramet.distributed.exchange in a layer of your own")
 
 

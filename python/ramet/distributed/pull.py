@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
+from ramet.loading.block import Sources
 from ramet.nn.cooperation import current, own_rows
 
 # Arguments whose rows are edges, which every rank has, beside the rows that are pulled and flags.
@@ -15,10 +16,11 @@ _KNOWN = frozenset({"x", "block", "edge_index", "edge_attr", "edge_type", "edge_
 
 class PullRows:
     """Forward pre-hook of a layer that has `x` and `edges`, "edge_index" or "block". `name` is how errors name the
-    layer."""
+    layer. takes_pairs: whether rows may be pairs, of sources and of destinations. With expand="once" such a layer then
+    computes rows of this rank's nodes, also where the model gives it no pair."""
 
-    def __init__(self, name: str, edges: str = "edge_index"):
-        self.name, self.edges = name, edges
+    def __init__(self, name: str, edges: str = "edge_index", *, takes_pairs: bool = True):
+        self.name, self.edges, self.takes_pairs = name, edges, takes_pairs
 
     def __call__(self, layer, args, kwargs):
         cooperation = current()
@@ -32,6 +34,8 @@ class PullRows:
         x, *rest = _as_pair(call.arguments.get("x"))
         self._check_rows(x, block, node_type)
         (pulled,) = cooperation.pull(block, [(node_type, x)])
+        if not rest and isinstance(block, Sources) and self.takes_pairs:
+            rest = [x]
         call.arguments["x"] = (pulled, *rest) if rest else pulled
         return call.args, call.kwargs
 
@@ -77,8 +81,11 @@ class PullRowsByType(PullRows):
         call = dict(zip(names, args, strict=False)) | kwargs
         for name, value in call.items():
             self._check_known(name.removesuffix("_dict"), value)
-        block = self._find_all(cooperation, call.get(f"{self.edges}{suffix}", {}))
-        call[f"x{suffix}"] = self._pull_all(cooperation, block, call.get(f"x{suffix}", {}))
+        edges, x = call.get(f"{self.edges}{suffix}", {}), call.get(f"x{suffix}", {})
+        block = self._find_all(cooperation, edges)
+        if isinstance(block, Sources) and self.takes_pairs and isinstance(edges, Mapping) and not x.keys() & edges:
+            x = {t: (x[t[0]], x[t[2]]) for t in edges if t[0] in x and t[2] in x}
+        call[f"x{suffix}"] = self._pull_all(cooperation, block, x)
         args = (*(call[name] for name in names[: len(args)]), *args[len(names) :])
         return args, {name: call[name] for name in kwargs}
 

@@ -261,8 +261,9 @@ class Batch:
     def to_pyg(self, pad: Pad | None = None):
         """The batch as PyG's Data, on a heterogeneous graph HeteroData: with the gathered tables ("feat" as `x`,
         "label" as `y`, both at all nodes), `edge_index`, `n_id`, `e_id`, `input_id`, `batch_size` and so on
-        (docs/pyg.md). Shares the tensors. Raises ValueError for expand="every", whose edges belong to blocks, and
-        where ranks cooperate: other ranks have rows of its sources. ImportError without PyG.
+        (docs/pyg.md). Shares the tensors. Where ranks cooperate, its nodes are this rank's own; `edge_index` and
+        `sources` are those of `batch.sources` (docs/cooperative.md). Raises ValueError for expand="every", whose edges
+        belong to blocks. ImportError without PyG.
 
         pad: a ramet.Pad: fills nodes and edges up to fixed numbers, with zeros, after those of the batch. The masks
             `pad_node_mask` and `pad_edge_mask` are False there; `batch` is the number of seeds. ValueError with both

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from comparison import by_type
 from small_graphs import heterogeneous
 
 import ramet
@@ -27,53 +26,64 @@ ONCE = {"expand": "once"}
 LINKS = {"num_neighbors": [3, 2], "edges": np.arange(500, 541), "batch_size": 20, "negatives": "binary"}
 CASES = {
     "one type": (2, "one", OPTIONS | ONCE, "range"),
-    "LABOR-1": (3, "one", OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
+    "LABOR-1, in PyG's form": (3, "one", OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
     "types": (3, "several", TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
     "links": (3, "one", LINKS | ONCE, "hash"),
-    "trees": (2, "several", TYPED | ONCE | {"disjoint": True}, "hash"),
+    "trees, in PyG's form": (2, "several", TYPED | ONCE | {"disjoint": True}, "hash"),
 }
 
 
 class Model(torch.nn.Module):
-    """As PyG's models on a batch: every layer takes all edges, and computes rows of all nodes."""
+    """As PyG's models on a batch: every layer takes all edges, and computes rows of all nodes. in_pairs: layers get
+    rows of sources and destinations, as ramet.nn's do; else as programs for PyG write it."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, in_pairs):
         super().__init__()
+        self.in_pairs = in_pairs
         torch.manual_seed(0)
         widths = {t: graph.table("feat", t).shape[1] for t in graph.node_types}
         self.layers = torch.nn.ModuleList([self.layer(graph, widths), self.layer(graph, dict.fromkeys(widths, 6))])
         self.norm = torch.nn.BatchNorm1d(6).double()
 
-    @staticmethod
-    def layer(graph, widths):
+    def layer(self, graph, widths):
         if not graph.is_hetero:
             return pyg.SAGEConv(widths["node"], 6).double()
-        return HeteroConv({t: SAGEConv((widths[t[0]], widths[t[2]]), 6).double() for t in graph.edge_types})
+        of_types, conv = (HeteroConv, SAGEConv) if self.in_pairs else (pyg.HeteroConv, pyg.SAGEConv)
+        return of_types({t: conv((widths[t[0]], widths[t[2]]), 6).double() for t in graph.edge_types})
 
-    def forward(self, x, sources):
+    def forward(self, x, edge_index):
+        edge_index = edge_index.edge_index if self.in_pairs else edge_index
         for layer in self.layers:
             if isinstance(x, dict):
-                x = layer({t: (x[t[0]], x[t[2]]) for t in sources.edge_index}, sources.edge_index)
+                x = layer({t: (x[t[0]], x[t[2]]) for t in edge_index} if self.in_pairs else x, edge_index)
                 x = {t: rows.relu() for t, rows in x.items()}
             else:
-                x = self.norm(layer((x, x), sources.edge_index)).relu()
+                x = self.norm(layer((x, x) if self.in_pairs else x, edge_index)).relu()
         return x
 
 
-def train(group, store, options, ownership):
+def run(wrapped, batch, in_pairs):
+    if in_pairs:
+        x, edges = batch.x, batch.sources
+    else:
+        data = batch.to_pyg()
+        x, edges = (data.x_dict, data.edge_index_dict) if batch.graph.is_hetero else (data.x, data.edge_index)
+    return wrapped({t: rows.double() for t, rows in x.items()} if isinstance(x, dict) else x.double(), edges)
+
+
+def train(group, store, options, ownership, in_pairs):
     """(loss, edges, gradients) of every step. group: None for one process."""
     graph = open_store(store)
     ranks = False if group is None else cooperating(group, ramet.Cooperate(ownership=ownership), ())
     loader = (ramet.LinkLoader if "edges" in options else ramet.NeighborLoader)(graph, ranks=ranks, **options)
-    model = Model(graph)
+    model = Model(graph, in_pairs)
     wrapped = Cooperative(model)
     if group is not None:
         wrapped = DistributedDataParallel(wrapped, process_group=group, find_unused_parameters=True)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     steps = []
     for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), STEPS):
-        x = {t: rows.double() for t, rows in by_type(batch.x, graph.node_types).items()}
-        out = wrapped(x if graph.is_hetero else x["node"], batch.sources)
+        out = run(wrapped, batch, in_pairs)
         loss = batch.mean(losses_of(batch, out["paper"] if graph.is_hetero else out))
         optimizer.zero_grad()
         loss.backward()
@@ -102,8 +112,9 @@ def stores(store, tmp_path_factory):
 @pytest.mark.parametrize("case", CASES)
 def test_training_is_that_of_one_process(world, stores, case):
     size, kind, options, ownership = CASES[case]
-    expected = train(None, stores[kind], options, None)
-    per_rank = world.call(train, stores[kind], options, ownership, size=size)
+    in_pairs = "PyG" not in case
+    expected = train(None, stores[kind], options, None, in_pairs)
+    per_rank = world.call(train, stores[kind], options, ownership, in_pairs, size=size)
     for of_ranks, (loss, sampled, gradients) in zip(zip(*per_rank, strict=True), expected, strict=True):
         losses, their_edges, their_gradients = zip(*of_ranks)
         assert_close(np.mean(losses), np.float64(loss))
@@ -123,7 +134,7 @@ def look(group, store):
     assert batch.parent is None
     assert batch.hop.tolist() == sorted(batch.hop.tolist())
     words = []
-    for ask in (lambda: batch.blocks, batch.to_pyg):
+    for ask in (lambda: batch.blocks, lambda: batch.to_pyg(pad=ramet.Pad(nodes=9, edges=9))):
         try:
             ask()
         except ValueError as error:
@@ -136,4 +147,4 @@ def test_sources_are_own_nodes_and_then_those_of_others(world, stores):
     for are_right, words in world.call(look, stores["one"], size=2):
         assert are_right
         assert "gives one graph, not blocks" in words[0]
-        assert "ranks cooperate, and others have rows" in words[1]
+        assert "the rows that they exchange cannot be padded" in words[1]

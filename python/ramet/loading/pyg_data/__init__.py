@@ -1,1 +1,1 @@
-"""Batches as PyG's Data and HeteroData. Its modules import torch_geometric, but for `names`."""
+"""Batches as PyG's Data and HeteroData. Its modules import torch_geometric, but for `names` and `sources`."""

@@ -10,6 +10,7 @@ from ramet.loading.hops import Hops
 from ramet.loading.pad import Pad, as_pad
 from ramet.loading.pyg_data.names import attribute_names
 from ramet.loading.pyg_data.padded import pad_edges, pad_nodes
+from ramet.loading.pyg_data.sources import remember_sources
 from ramet.loading.pyg_data.storages import set_edge_index
 
 if TYPE_CHECKING:
@@ -21,11 +22,9 @@ TRIPLET_WORDS = ("src_index", "dst_pos_index", "dst_neg_index")
 
 def to_pyg(batch: Batch, pad: Pad | None = None):
     """The result of Batch.to_pyg."""
-    if batch._core.has_merged_plan:
-        raise ValueError(
-            "to_pyg: ranks cooperate, and others have rows of the sources: call layers with batch.sources.edge_index, "
-            "and rows that ramet.distributed.exchange pulls"
-        )
+    cooperative = batch._core.has_merged_plan
+    if cooperative and pad is not None:
+        raise ValueError(f"to_pyg: pad is {pad}, but ranks cooperate: the rows that they exchange cannot be padded")
     graph = batch.graph
     out = HeteroData() if graph.is_hetero else Data()
     nodes = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.node_types}
@@ -38,9 +37,15 @@ def to_pyg(batch: Batch, pad: Pad | None = None):
         store.n_id = n_ids[t]
         for name, attribute in names[t].items():
             store[attribute] = rows[t][name]
+    if cooperative:
+        out.sources = batch.sources
+        remember_sources(out.sources)
     for t, store in edges.items():
         of_edges = batch.edges(t)
-        set_edge_index(store, of_edges.edge_index, hops_of(batch, t))
+        if cooperative:
+            store.edge_index = by_type(out.sources.edge_index, graph.edge_types)[t]
+        else:
+            set_edge_index(store, of_edges.edge_index, hops_of(batch, t))
         store.e_id = of_edges.e_id
         for name, attribute in names[t].items():
             store[attribute] = of_edges.table(name)
@@ -50,6 +55,8 @@ def to_pyg(batch: Batch, pad: Pad | None = None):
             describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
     if batch.origin.links is not None:
         describe_links(batch, out)
+        if cooperative:
+            out.ends = batch.ends
     if pad is not None:
         _pad(batch, nodes, edges, names, as_pad(pad))
     return out
@@ -82,7 +89,7 @@ def add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:
     num_nodes = by_type(batch.num_sampled_nodes, graph.node_types)
     num_edges = by_type(batch.num_sampled_edges, graph.edge_types)
     trees = by_type(batch.batch, graph.node_types)
-    can_trim = not batch._core.induced  # by these counts
+    can_trim = not batch._core.induced and not batch._core.has_merged_plan  # by these counts
     for t, store in nodes.items():
         store.num_sampled_nodes = num_nodes[t] if can_trim else None
         store.batch = None if trees is None else trees[t]

@@ -14,6 +14,7 @@ OF_PYG = {  # what PyG's classes read from a storage, and its loaders write into
     *TOPOLOGY,
     *("num_nodes", "num_edges", "num_sampled_nodes", "num_sampled_edges"),
     *("batch", "ptr", "batch_size", "input_id", "root_n_id", "seed_time"),
+    *("sources", "ends"),  # of a batch that ranks made together
 }
 Of = str | EdgeTypeName  # node type or edge type
 
