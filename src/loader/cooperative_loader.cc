@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "loader/loader_parts.h"
 #include "loader/pipeline/batch_stream.h"
 #include "loader/pipeline/clock.h"
+#include "loader/rows/table_reads.h"
 #include "loader/sources/cooperative_batch_source.h"
 #include "ramet/error.h"
 

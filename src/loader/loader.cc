@@ -13,6 +13,7 @@
 #include "loader/pipeline/batch_stream.h"
 #include "loader/pipeline/clock.h"
 #include "loader/pipeline/stages.h"
+#include "loader/rows/table_reads.h"
 #include "loader/seeds/link_seeds.h"
 #include "loader/seeds/listed_plan.h"
 #include "loader/seeds/node_seeds.h"

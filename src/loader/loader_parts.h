@@ -25,7 +25,4 @@ struct LoaderParts {
   mutable LoaderStats stats = {};
 };
 
-// kInvalidArgument where rows are pulled: for batches that are made without the thread of a group.
-void require_none_pulled(const LoaderParts& parts);
-
 }  // namespace ramet

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/fanout.h"
 #include "base/grow_array.h"
 #include "base/parallel.h"
 #include "base/prefetch.h"
@@ -22,11 +23,6 @@
 #include "rows.h"
 
 namespace ramet {
-
-// The largest word that a fraction k / d < 1 of all words does not exceed.
-inline uint64_t threshold_of(int64_t k, int64_t d) {
-  return static_cast<uint64_t>((static_cast<uint128_t>(k) << 64) / static_cast<uint128_t>(d));
-}
 
 // Which in-edges of a row a rule draws from: all. RemainingEdges holds those back that are
 // excluded, and EdgesInTime (edges_in_time.h) more.

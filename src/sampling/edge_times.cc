@@ -111,10 +111,7 @@ void EdgeTimes::throw_unsorted(int64_t entry) const {
 }
 
 TimeSpan allowed_times(const Time& rule, int64_t now) {
-  const bool is_past =
-      rule.comparison == Comparison::kAtMost || rule.comparison == Comparison::kBefore;
-  const bool is_strict =
-      rule.comparison == Comparison::kBefore || rule.comparison == Comparison::kAfter;
+  const bool is_past = allows_past(rule.comparison), is_strict = excludes_equal(rule.comparison);
   if (is_strict && now == (is_past ? kFirstTime : kLastTime)) return {0, -1};
   TimeSpan span;
   if (is_past) {

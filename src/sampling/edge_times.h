@@ -34,6 +34,14 @@ struct TimeSpan {
   }
 };
 
+// Whether a time allows earlier ones, else later ones; and whether equal ones are left out.
+constexpr bool allows_past(Comparison comparison) {
+  return comparison == Comparison::kAtMost || comparison == Comparison::kBefore;
+}
+constexpr bool excludes_equal(Comparison comparison) {
+  return comparison == Comparison::kBefore || comparison == Comparison::kAfter;
+}
+
 // The times of the edges that a tree whose seed has time `now` may have.
 [[nodiscard]] TimeSpan allowed_times(const Time& rule, int64_t now);
 

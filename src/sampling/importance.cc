@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/block_sum.h"
+#include "base/fanout.h"
 #include "base/parallel.h"
 #include "base/prefetch.h"
 #include "edge_scan.h"
@@ -16,10 +17,6 @@ namespace ramet {
 namespace {
 
 constexpr size_t kCandidatesAhead = 64;  // edges whose candidates are requested
-
-bool takes_all(int64_t fanout, size_t degree) {
-  return fanout == kAllNeighbors || static_cast<uint64_t>(fanout) >= degree;
-}
 
 // Appends the sources of the edges of row i, each of them a node, or their keys where trees are
 // disjoint.
@@ -59,7 +56,7 @@ int64_t count_certain(std::span<const double> p, double c) {
 // Sources with c p >= 1 count 1 each, whatever c is; leaving them out, the equation is linear. With
 // the c that this gives more of them may reach 1, never fewer, so that a few rounds settle it.
 double solve_c(std::span<const double> p, std::span<const double> inverse, int64_t fanout) {
-  if (takes_all(fanout, p.size())) return 1;
+  if (takes_all(fanout, std::ssize(p))) return 1;
   const auto degree = static_cast<double>(p.size());
   const double target = degree * degree / static_cast<double>(fanout);
   double c = 0;
@@ -75,14 +72,14 @@ double solve_c(std::span<const double> p, std::span<const double> inverse, int64
 }
 
 double solve_c_of_ones(size_t degree, int64_t fanout) {
-  if (takes_all(fanout, degree)) return 1;
+  if (takes_all(fanout, static_cast<int64_t>(degree))) return 1;
   const auto d = static_cast<double>(degree);
   return d / (d * d / static_cast<double>(fanout));
 }
 
 // The same rounds. The largest edges are certain; the others share what the fanout leaves.
 double solve_c_of_shares(std::span<const double> shares, int64_t fanout) {
-  if (takes_all(fanout, shares.size())) return std::numeric_limits<double>::infinity();
+  if (takes_all(fanout, std::ssize(shares))) return std::numeric_limits<double>::infinity();
   double c = 0;
   int64_t count = 0;
   for (int64_t certain = -1; count > certain && count < fanout;) {

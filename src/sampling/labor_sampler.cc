@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/block_sum.h"
+#include "base/fanout.h"
 #include "base/grow_array.h"
 #include "excluded_edges.h"
 #include "kernels/cpu/isa_kernels.h"
@@ -54,7 +55,7 @@ class LaborRule {
   template <typename Index, typename Edges, typename Picks>
   void accept(std::span<const Index> stored, const Row& row, const Edges& edges, Picks& picks) {
     const int64_t degree = edges.size();
-    if (task_.fanout == kAllNeighbors || task_.fanout >= degree) {
+    if (takes_all(task_.fanout, degree)) {
       picks.take(task_, stored, degree, [&](int64_t j) { return row.begin + edges[j]; });
       return weigh_alike(degree, degree, picks);
     }

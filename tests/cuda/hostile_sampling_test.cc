@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "cuda/registration_fixture.h"
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
 #include "support/errors.h"
+#include "support/setting.h"
 
 namespace ramet::test {
 namespace {
@@ -110,6 +112,30 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
                    "for 6 destinations of edge type 'node__to__node' gives more than "
                    "2147483646 edges"));
   }
+}
+
+// Between too little memory for anything and enough, each array is once the one that is refused.
+TEST_CASE("after a batch of trees found no memory, the next is as ever") {
+  if (!is_emulated()) return;
+  const auto graph = uneven_graph(300, 600, 3);
+  const SampleOptions options{.fanouts = {{1}}, .disjoint = true};
+  const std::vector<int64_t> many(4000, 7);
+  NeighborSampler host(graph, options);
+  DeviceSampler device(graph, options);
+  const Minibatch expected = host.sample({0, kSeeds}, 0, 0);
+  int refused = 0;
+  for (int64_t bytes = 1 << 14;; bytes += 1 << 14) {
+    std::string message;
+    {
+      const Setting setting("RAMET_EMULATOR_MEMORY", std::to_string(bytes));
+      message = message_of(device, many);
+    }
+    require_same(expected, to_host(device.sample(Seeds{0, kSeeds}, 0, 0)));
+    if (message == "nothing") break;
+    CHECK(message.find("are free") != std::string::npos);
+    ++refused;
+  }
+  CHECK(refused > 0);
 }
 
 }  // namespace

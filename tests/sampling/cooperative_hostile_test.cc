@@ -173,6 +173,17 @@ TEST_CASE("nodes outside the range that a rank owns are refused") {
   CHECK(ranks.sample(0, seeds()).size() == kRanks);
 }
 
+TEST_CASE("where each node is sampled once, a rank that got not what it sent itself says so") {
+  SampleOptions once = uniform();
+  once.expand = Expand::kOnce;
+  Ranks ranks(graph(), once, by_hash(*graph(), kRanks));
+  const Messages sent = ranks.receive(deliver(ranks.start(0, seeds()))).value();
+  auto parts = split(deliver(sent)[0]);
+  parts[0] = std::string(sizeof(int64_t), '\0');  // no ids
+  check_throws(ErrorCode::kCorrupt, {"rank 0 asked itself for", "and got"},
+               [&] { return ranks[0].receive(join(parts)); });
+}
+
 TEST_CASE("trees, and times of trees and of paths, that do not fit are refused") {
   const auto value = [](size_t at, int64_t changed) -> Change {
     return [=](const std::string& bytes) { return set(bytes, at, changed); };

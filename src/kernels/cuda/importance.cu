@@ -1,5 +1,6 @@
 // LABOR-i: the importances of a hop's sources; docs/semantics.md, section 8, and
 // src/sampling/importance.h, which has the algorithm.
+#include "base/fanout.h"
 #include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
@@ -14,7 +15,7 @@ __device__ double solve_row(const CudaSolveArgs& args,
                             RowSumMemory& memory,
                             const Team& team) {
   const int64_t begin = args.rows.offset[row], end = args.rows.offset[row + 1];
-  if (args.fanout < 0 || args.fanout >= end - begin) return 1;
+  if (takes_all(args.fanout, end - begin)) return 1;
   const auto degree = static_cast<double>(end - begin);
   const double target = degree * degree / static_cast<double>(args.fanout);
   double c = 0;

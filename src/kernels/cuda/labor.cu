@@ -1,21 +1,18 @@
 // The in-edges that LABOR accepts: those whose source's word is at most the row's threshold;
 // docs/semantics.md, section 8. A thread for each in-edge, whatever row it is in, so that a hub is
 // the work of many blocks; a warp's answers are a word of marks.
+#include "base/fanout.h"
 #include "kernels/cuda/mark_edges.cuh"
 #include "kernels/cuda/sampling.h"
 
 namespace ramet {
 namespace {
 
-// The largest word that a fraction k / d < 1 of all words does not exceed.
 __global__ void set_thresholds(CudaMarkArgs args, uint64_t* threshold) {
   const int64_t i = thread_number();
   if (i >= args.rows.num_dst) return;
   const int64_t degree = args.rows.row[i].degree;
-  const bool all = args.fanout < 0 || args.fanout >= degree;
-  threshold[i] = all ? ~uint64_t{0}
-                     : static_cast<uint64_t>((static_cast<uint128_t>(args.fanout) << 64) /
-                                             static_cast<uint128_t>(degree));
+  threshold[i] = takes_all(args.fanout, degree) ? ~uint64_t{0} : threshold_of(args.fanout, degree);
 }
 
 __device__ uint64_t word_of_source(const CudaMarkArgs& args,

@@ -2,6 +2,7 @@
 // them, by a running sum, makes the place of every marked edge, and the beginning of every row, one
 // access (Jacobson: "Space-efficient static trees and graphs", 1989, calls it rank): the bits of a
 // block are one sector of memory.
+#include "base/fanout.h"
 #include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
@@ -59,8 +60,8 @@ __device__ float weight(const CudaTakeMarkedArgs& args,
                         int64_t e) {
   const int64_t degree = args.rows.row[row].degree;
   if (importance.c == nullptr) {
-    const bool all = args.fanout < 0 || args.fanout >= degree;
-    return static_cast<float>(1 / static_cast<double>(all ? degree : args.fanout));
+    return static_cast<float>(
+        1 / static_cast<double>(takes_all(args.fanout, degree) ? degree : args.fanout));
   }
   return static_cast<float>(1 / (static_cast<double>(degree) * probability(importance, row, e)));
 }

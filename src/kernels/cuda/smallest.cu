@@ -1,6 +1,7 @@
 // The k in-edges of a row with the smallest numbers; docs/semantics.md, sections 9 and 13. Doubles
 // that are not negative are in the order of their bits, so all numbers are integers. The k-th is
 // found by its digits, the highest first: how often does each follow the ones before it?
+#include "base/fanout.h"
 #include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/mark_edges.cuh"
 #include "kernels/cuda/row_teams.cuh"
@@ -9,8 +10,8 @@
 namespace ramet {
 namespace {
 
-__device__ bool takes_all(const CudaMarkArgs& mark, int64_t row) {
-  return mark.fanout < 0 || mark.fanout >= mark.rows.row[row].degree;
+__device__ bool takes_all_of(const CudaMarkArgs& mark, int64_t row) {
+  return takes_all(mark.fanout, mark.rows.row[row].degree);
 }
 
 // The word of an edge is that of its number in the whole row, also where a time leaves a part.
@@ -24,7 +25,7 @@ __device__ uint64_t word_of(const CudaNumberEdgesArgs& args, const InEdge& e) {
 __device__ uint64_t number_by_weight(const CudaNumberEdgesArgs& args, const InEdge& e) {
   const double weight = load_weight(args.weights, args.mark.rows, e.row, e.position);
   if (weight == 0) return kNotDrawn;
-  if (takes_all(args.mark, e.row)) return 0;
+  if (takes_all_of(args.mark, e.row)) return 0;
   const double u = fraction_lanes<Scalar>(word_of(args, e));
   return Scalar::as_u64(minus_log_lanes<Scalar>(u) / weight);
 }
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(BlockTeam::kSize) find_limits(CudaMarkSmallest
     unsigned long long* counts = by_warp[team.kSize == kWarp ? threadIdx.x / kWarp : 0];
     const int64_t begin = offset[row], end = offset[row + 1];
     CudaLimit limit{~uint64_t{0}, ~uint64_t{0}};
-    if (!takes_all(args.mark, row)) {
+    if (!takes_all_of(args.mark, row)) {
       const auto number_of = [&](int64_t e) { return args.number[e]; };
       const Selected kth = select(counts, team, begin, end, args.mark.fanout, number_of);
       limit.number = kth.number;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "loader/loader_parts.h"
 #include "ramet/cooperative_loader.h"
 #include "ramet/error.h"
 

@@ -23,9 +23,10 @@
 #include <vector>
 
 #include "clock.h"
-#include "loader/loader_parts.h"
 #include "loader/rows/table_reads.h"
+#include "loader/seeds/batch_plan.h"
 #include "loader/sources/batch_source.h"
+#include "ramet/loader.h"
 #include "stages.h"
 #include "worker_scaler.h"
 

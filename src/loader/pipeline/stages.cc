@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "loader/loader_parts.h"
+
 namespace ramet {
 namespace {
 

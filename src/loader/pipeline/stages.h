@@ -15,7 +15,7 @@
 #include <array>
 #include <cstdint>
 
-#include "loader/loader_parts.h"
+#include "ramet/loader.h"
 
 namespace ramet {
 

@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "batch_rows.h"
+#include "ramet/loader.h"
 #include "table_caches.h"
 
 namespace ramet {
-
-struct LoaderParts;
 
 // The rows of one batch. Its minibatch must stay until they are complete.
 class BatchReads {
@@ -41,6 +40,8 @@ class BatchReads {
   std::vector<bool> is_cached_;
 };
 
+// kInvalidArgument where rows are pulled: for batches that are made without the thread of a group.
+void require_none_pulled(const LoaderParts& parts);
 // As BatchReads::pull() of a batch that needs no rows: other ranks may.
 void pull_nothing(const LoaderParts& parts, const Exchange& exchange);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layer_work.h"
+#include "loader/loader_parts.h"
 #include "loader/rows/table_reads.h"
 
 namespace ramet {

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "batch_source.h"
-#include "loader/loader_parts.h"
 #include "ramet/cooperative_loader.h"
 #include "sampling/cooperative_sampler.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "loader/loader_parts.h"
 #include "ramet/aggregate_table.h"
 
 namespace ramet {

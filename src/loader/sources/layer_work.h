@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "loader/loader_parts.h"
+#include "ramet/loader.h"
 
 namespace ramet {
 

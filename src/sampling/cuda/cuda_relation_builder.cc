@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "sampling/edge_times.h"
 #include "sampling/relation_builder.h"
 
 namespace ramet {
@@ -284,8 +285,8 @@ void CudaRelationBuilder::narrow_paths(CudaNodes& sources) {
        .positions = positions_,
        .edges = csc_,
        .times = all,
-       .is_past = comparison == Comparison::kAtMost || comparison == Comparison::kBefore,
-       .is_strict = comparison == Comparison::kBefore || comparison == Comparison::kAfter,
+       .is_past = allows_past(comparison),
+       .is_strict = excludes_equal(comparison),
        .paths = sources.paths()},
       work_.stream);
 }

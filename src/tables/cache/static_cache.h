@@ -1,5 +1,7 @@
 // StaticCache: a cache of rows that are chosen beforehand (hottest_rows.h), and never leave. A row
-// is taken in when it is first used. Memory: 4 bytes per row of the table.
+// is taken in when it is first used: the rows are those that another rank must send, which no
+// constructor can read. PreloadedRows has the rows that it can. Memory: 4 bytes per row of the
+// table.
 #pragma once
 
 #include <span>
