@@ -82,9 +82,9 @@ void check_provided(const TableRequest& request, const Graph& graph, const Devic
   const int found = request.table()->rows().device;
   if (request.is_of_edges())
     throw_invalid("table '", request.name, "' is of an edge type, whose rows are the graph's own");
-  if (device.index != kHost && found != device.index)
-    throw_invalid("table '", request.name, "' is neither the graph's nor lies on device ",
-                  device.index, ", which batches of that device need");
+  if (found != kHost && found != device.index)
+    throw_invalid("table '", request.name, "' lies on device ", found, ", but batches are made on ",
+                  device.index == kHost ? "the host" : concat("device ", device.index));
   if (request.pulled() != nullptr) check_pulled(request, device);
   const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
   const RowPlaces* const places = request.places();

@@ -49,6 +49,14 @@ TEST_CASE("what the user asks for is done, and counts") {
   CHECK(plan.decide("b", 30, Location::kAuto, rates).placement == Location::kStaged);
 }
 
+TEST_CASE("what may be written is not copied") {
+  PlacementPlan plan(100);
+  const auto rates = [] { return ReadingRates{2, 1}; };
+  CHECK(plan.decide("a", 1, Location::kAuto, rates, true).placement == Location::kInPlace);
+  CHECK_THROWS_WITH_AS(static_cast<void>(plan.decide("a", 1, Location::kDevice, rates, true)),
+                       doctest::Contains("but its rows may be written"), Error);
+}
+
 TEST_CASE("locations have names, of which some are allowed") {
   const Location all[] = {Location::kAuto,   Location::kDevice,     Location::kInPlace,
                           Location::kStaged, Location::kPinnedCopy, Location::kDisk};

@@ -13,6 +13,7 @@ CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperativ
 PART = "a part of a graph"  # ramet.partition
 PROVIDED = "a ramet.Table in tables"
 EMBEDDED = "a ramet.nn.Embedding in tables"
+EMBEDDED_ON_DISK = "a ramet.nn.Embedding on a disk in tables"
 PROVIDED_THERE = "a ramet.Table on a device in tables"
 EVERYWHERE = (CPU, GPU, RANKS)
 
@@ -24,9 +25,10 @@ SUPPORTED = {
     "time": EVERYWHERE,
     "input_time": EVERYWHERE,
     "tables": EVERYWHERE,
-    PROVIDED: (CPU, RANKS),
+    PROVIDED: EVERYWHERE,
     PROVIDED_THERE: (GPU,),
-    EMBEDDED: (CPU, RANKS),
+    EMBEDDED: EVERYWHERE,
+    EMBEDDED_ON_DISK: (CPU, RANKS),
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU,),
     "features.hide": (CPU, RANKS),

@@ -11,14 +11,20 @@ from ramet import _core
 from ramet._support.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading import combinations
-from ramet.loading.embeddings import require_all_rows, require_own_rows, rows_of_embeddings, split_embeddings
+from ramet.loading.embeddings import (
+    names_on_disk,
+    require_all_rows,
+    require_own_rows,
+    rows_of_embeddings,
+    split_embeddings,
+)
 from ramet.loading.features import Features, as_features
 from ramet.loading.fused import fused_tables
 from ramet.loading.links import LinkOrigin, Links, ends_of, seed_inputs
 from ramet.loading.options import Input, as_device, as_graph, as_inputs, for_sampling, require_whole, sample_options
 from ramet.loading.pairs import Pairs
 from ramet.loading.placement import Placement, as_placement
-from ramet.loading.provided_tables import names_of_provided, pulling_group, require_owned_alike
+from ramet.loading.provided_tables import names_on_device, pulling_group, require_owned_alike
 from ramet.loading.ranks import LoaderRanks, cooperating_group
 from ramet.loading.samplers import Sampler, as_sampler, draws_by_node_type
 from ramet.loading.states import inputs_alike
@@ -95,9 +101,8 @@ class LoaderConfig:
             f"sampler={sampler.name!r}": sampler,
             "expand": None if isinstance(expand, str) and expand == "every" else expand,
             "disjoint": None if self.disjoint is False else self.disjoint,
-            combinations.PROVIDED: names_of_provided(self.rows, "host"),
-            combinations.PROVIDED_THERE: names_of_provided(self.rows, "device"),
-            combinations.EMBEDDED: list(self.embeddings) or None,
+            combinations.PROVIDED_THERE: names_on_device(self.rows),
+            combinations.EMBEDDED_ON_DISK: names_on_disk(self.embeddings),
         }
         options = {name: value for name, value in options.items() if value is not None}
         return options | self.features.given() | self.placement.given()
@@ -111,7 +116,7 @@ class LoaderConfig:
         cooperates = self.kind == combinations.RANKS
         among = self.ranks.among if cooperates else self.ranks
         group = cooperating_group(self.ranks) if cooperates else None
-        pulling = pulling_group(self.rows) if self.kind == combinations.CPU else None
+        pulling = None if cooperates else pulling_group(self.rows)
         return LoaderRanks(among, *rank_and_world(among), group, pulling)
 
     # ---- what the arguments mean for the graph

@@ -24,6 +24,11 @@ def _is_embedding(value) -> bool:
     return hasattr(value, "num_embeddings") and isinstance(getattr(value, "table", None), (Table, RecordTable))
 
 
+def names_on_disk(embeddings: dict) -> list | None:
+    """The names of those with rows on a disk; None for none."""
+    return [name for name, embedding in embeddings.items() if isinstance(embedding.table, RecordTable)] or None
+
+
 def rows_of_embeddings(graph: Graph, embeddings: dict) -> dict[str, RecordTable]:
     """Rows on a disk by node type, of what split_embeddings() found. Rows in memory are there."""
     rows = {}

@@ -32,14 +32,10 @@ def requests_provided(graph: Graph, name, table) -> Iterator[tuple[tuple[str, st
         yield (t, name), of_type
 
 
-def names_of_provided(tables, location: str) -> list | None:
-    """The names of tables at this location whose rows do not come from the graph; None for none."""
-    given = (name for name, table in _of_all(tables) if table is not None and _location_of(table) == location)
+def names_on_device(tables) -> list | None:
+    """The names of given tables on a device; None for none."""
+    given = (name for name, table in _of_all(tables) if getattr(table, "location", "host") == "device")
     return list(dict.fromkeys(given)) or None
-
-
-def _location_of(table) -> str:
-    return getattr(table, "location", "host")  # what is no Table is refused later
 
 
 def _of_all(tables) -> Iterator[tuple]:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kPick = 0x80000000u;  // a slot's value from here on is a pick
 constexpr unsigned long long kNoKey = ~0ull;
-constexpr uint32_t kEmpty = 0xffffffffu;  // no pick has this number: kCudaMaxEdges
+constexpr uint32_t kNoPick = 0xffffffffu;  // no pick has this number: kCudaMaxEdges
 
 // A hub is offered many picks: most see, without an atomic operation, that theirs is not the least.
 __device__ void offer(uint32_t* slot, uint32_t value) {
@@ -119,7 +119,7 @@ __global__ void insert_nodes_again(CudaNodeList list, int64_t most) {
 
 __global__ void clear_nodes(CudaNodeList list, int64_t count) {
   const int64_t i = thread_number();
-  if (i < count) *slot_of(list.table, list.nodes[i]) = kEmpty;
+  if (i < count) *slot_of(list.table, list.nodes[i]) = kNoPick;
 }
 
 }  // namespace

@@ -84,11 +84,6 @@ __global__ void find_first_rows(CudaFirstRowsArgs args, int64_t count) {
 
 }  // namespace
 
-int64_t cuda_sampling::scan_bytes(int device, int64_t count) {
-  const DeviceScope scope(device);
-  return std::max(running_sum_bytes<int64_t>(count), running_sum_bytes<uint32_t>(count));
-}
-
 void cuda_sampling::rows(int device, const CudaRowsArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("read_rows", read_rows, std::max<int64_t>(args.num_dst, 1), stream, args);

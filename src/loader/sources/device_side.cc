@@ -42,12 +42,29 @@ ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph,
   }
 }
 
+// The graph's rows stay as they are. Given ones may be written between batches.
+bool may_change(const TableRequest& request) {
+  return request.table() != nullptr;
+}
+
+// Why a device cannot read a table of the host in place; empty where it may.
+std::string why_staged(const TableRequest& request) {
+  return request.places() == nullptr ? "" : "its pieces have gaps between them, without memory";
+}
+
+void check_wanted(const TableRequest& request, Location wanted) {
+  const std::string why = why_staged(request);
+  if (wanted == Location::kInPlace && !why.empty())
+    throw_invalid("the placement of '", request.name, "' is 'in_place', but ", why,
+                  ": expected 'auto' or 'staged'");
+}
+
 // The rows of a table in place that its device cache holds.
 Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const DeviceSideOptions& side,
                   const TableRequest& request) {
   const DeviceOptions& options = side.loader.device;
-  if (options.cache_rows == 0 || !request.is_of_nodes()) return {};
+  if (options.cache_rows == 0 || !request.is_of_nodes() || may_change(request)) return {};
   const NodeUses uses = count_uses(graph, side.loader, side.seeds, side.num_steps,
                                    request.node_type, options.cache_by);
   const std::vector<int64_t> ids = hottest_nodes(uses, options.cache_rows);
@@ -69,12 +86,13 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   PlacementPlan plan(bytes_for_copies(device));
   std::shared_ptr<const void> kept;  // page-locking a large table twice would take long
   const auto decide = [&](const std::string& name, int64_t bytes, Location wanted,
-                          const std::function<ReadingRates()>& measure) {
-    side->placement_.push_back(plan.decide(name, bytes, wanted, [&] {
+                          const std::function<ReadingRates()>& measure, bool changes = false) {
+    const auto measured = [&] {
       const ReadingRates rates = measure();
       kept = rates.kept;
       return rates;
-    }));
+    };
+    side->placement_.push_back(plan.decide(name, bytes, wanted, measured, changes));
     return side->placement_.back().placement;
   };
 
@@ -89,21 +107,26 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   for (size_t i = 0; i < loader.tables.size(); ++i) {
     const TableRequest& request = loader.tables[i];
     const Table table = table_of(*graph, request);
+    const bool is_there = table.rows().device != kHost;
     const Location wanted = device.tables.empty() ? Location::kAuto : device.tables.at(i);
     RowSourceOptions source{
         .decode = loader.decode, .device = device.index, .progress = options.progress};
-    side->places_.push_back(places_of(request, device.index));
-    if (table.rows().device != kHost) {
+    side->places_.push_back(is_there ? places_of(request, device.index) : nullptr);
+    if (is_there) {
       source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted;
       side->placement_.push_back(
           {request.name, source.placement, bytes_of(table), "lies on the device"});
       side->sources_.push_back(make_row_source(table, source));
       continue;
     }
-    source.placement = decide(request.name, bytes_of(table), wanted, [&] {
+    check_wanted(request, wanted);
+    const auto measure = [&] {
+      if (const std::string why = why_staged(request); !why.empty())
+        return ReadingRates{.staged = 1, .refusal = why};
       return measure_reading(table, *side->pool_, options.pinned,
                              {loader.decode, options.threads, device.max_sms, device.order});
-    });
+    };
+    source.placement = decide(request.name, bytes_of(table), wanted, measure, may_change(request));
     if (source.placement == Location::kInPlace)
       source.cached = cached_rows(graph, options, request);
     side->sources_.push_back(

@@ -23,23 +23,28 @@ std::string describe(const ReadingRates& rates) {
 PlacementDecision PlacementPlan::decide(const std::string& name,
                                         int64_t bytes,
                                         Location wanted,
-                                        const std::function<ReadingRates()>& measure) {
+                                        const std::function<ReadingRates()>& measure,
+                                        bool changes) {
+  if (changes && wanted == Location::kDevice)
+    throw_invalid("the placement of '", name, "' is 'device', but its rows may be written, which ",
+                  "a copy does not see: expected 'auto', 'in_place' or 'staged'");
   if (wanted != Location::kAuto) {
     if (wanted == Location::kDevice) budget_ -= bytes;
     return {name, wanted, bytes, "as asked"};
   }
   const std::string sizes = in_gb(static_cast<double>(bytes)) + " of the " +
                             in_gb(static_cast<double>(budget_)) + " of device memory for copies";
-  if (bytes <= budget_) {
+  if (!changes && bytes <= budget_) {
     budget_ -= bytes;
     return {name, Location::kDevice, bytes, "fits: takes " + sizes};
   }
   const ReadingRates rates = measure();
-  const std::string too_large = "too large: would take " + sizes + "; ";
+  const std::string why =
+      changes ? "not copied: it may be written; " : "too large: would take " + sizes + "; ";
   if (rates.in_place == 0)
-    return {name, Location::kStaged, bytes, too_large + "not in place: " + rates.refusal};
+    return {name, Location::kStaged, bytes, why + "not in place: " + rates.refusal};
   const Location faster = rates.in_place >= rates.staged ? Location::kInPlace : Location::kStaged;
-  return {name, faster, bytes, too_large + describe(rates)};
+  return {name, faster, bytes, why + describe(rates)};
 }
 
 std::shared_ptr<const RowSource> place_rows(const Table& table,

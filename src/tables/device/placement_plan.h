@@ -18,11 +18,13 @@ class PlacementPlan {
   explicit PlacementPlan(int64_t budget) : budget_(budget) {}
 
   // Decides on `bytes` of `name`. `measure` is called where the rates matter. Any location but
-  // kAuto is the user's, and is taken whatever it costs.
+  // kAuto is the user's, and is taken whatever it costs. `changes`: rows may be written at any
+  // time, so that a copy would be out of date; kInvalidArgument where the user wants one.
   [[nodiscard]] PlacementDecision decide(const std::string& name,
                                          int64_t bytes,
                                          Location wanted,
-                                         const std::function<ReadingRates()>& measure);
+                                         const std::function<ReadingRates()>& measure,
+                                         bool changes = false);
 
  private:
   int64_t budget_;

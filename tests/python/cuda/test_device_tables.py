@@ -182,5 +182,30 @@ def test_loaders_of_the_device_read_them_in_place(gpu, placement):
         np.testing.assert_array_equal(expected.x.numpy(), batch.x.cpu().numpy())
     with pytest.raises(ValueError, match="which a loader on the CPU does not take"):
         ramet.NeighborLoader(graph, **options, tables={"feat": device})
-    with pytest.raises(ValueError, match="which a loader with a device does not take"):
-        ramet.NeighborLoader(graph, **options, device="cuda", tables={"feat": host})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "place", "taken"),
+    [("continuous", "auto", None), ("continuous", "in_place", "in_place"), ("chunked", "auto", "staged")],
+)
+def test_loaders_of_the_device_read_what_was_last_written_to_the_host(gpu, pieces, place, taken, tmp_path):
+    graph, options = homogeneous(), {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 300}
+    owners = {"placement": pieces, "ownership": "hash" if pieces == "chunked" else None}
+    table = ramet.Table.create((NUM_NODES, 6), "float16", init="normal", **owners)
+    options |= {"tables": {"feat": table, "node": ramet.nn.Embedding(NUM_NODES, 3)}}
+    here = ramet.NeighborLoader(graph, **options)
+    options["device"] = "cuda"
+    there = ramet.NeighborLoader(graph, **options, placement=ramet.Placement(tables=place, cache_rows=500))
+    assert there.placement.keys() == {"topology", "feat"}
+    assert there.placement["feat"].place in ([taken] if taken else ["in_place", "staged"])
+    for _ in range(2):
+        for expected, batch in zip(here, there, strict=True):
+            np.testing.assert_array_equal(expected.x.numpy(), batch.x.cpu().numpy())
+        table.scatter(np.arange(NUM_NODES), np.full((NUM_NODES, 6), 7, np.float16))
+    refused = {"device": "its rows may be written"} | ({"in_place": "gaps"} if taken == "staged" else {})
+    for wrong, words in refused.items():
+        with pytest.raises(ValueError, match=f"placement of 'feat' is '{wrong}', but .*{words}"):
+            ramet.NeighborLoader(graph, **options, placement={"feat": wrong})
+    on_disk = ramet.nn.Embedding(NUM_NODES, 3, location="disk", path=tmp_path, cache_rows=9)
+    with pytest.raises(ValueError, match=r"on a disk in tables is \['node'\], which a loader with a device does not"):
+        ramet.NeighborLoader(graph, **options | {"tables": {"node": on_disk}})

@@ -9,7 +9,16 @@ from loader_options import OPTIONS
 from small_graphs import NUM_NODES, homogeneous
 
 import ramet
-from ramet.loading.combinations import CPU, EMBEDDED, PART, PROVIDED_THERE, RANKS, SUPPORTED, as_markdown
+from ramet.loading.combinations import (
+    CPU,
+    EMBEDDED,
+    EMBEDDED_ON_DISK,
+    PART,
+    PROVIDED_THERE,
+    RANKS,
+    SUPPORTED,
+    as_markdown,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "combinations.md"
 
@@ -21,7 +30,7 @@ def test_the_page_is_what_the_code_says():
 def test_every_option_is_tried():
     """Samplers that no string names have tests of their own."""
     listed = {name for name in SUPPORTED if name in OPTIONS or "sampler" not in name}
-    assert set(OPTIONS) | {"device", EMBEDDED, PROVIDED_THERE, PART} == listed
+    assert set(OPTIONS) | {"device", EMBEDDED, EMBEDDED_ON_DISK, PROVIDED_THERE, PART} == listed
 
 
 def test_a_loader_has_few_arguments():

@@ -8,7 +8,6 @@ import pytest
 from small_graphs import CITES, NUM_NODES, WIDTH, heterogeneous, numpy_of, summary
 
 import ramet
-from ramet.loading.combinations import PROVIDED
 
 NEEDED = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20}
 
@@ -170,8 +169,3 @@ WRONG_TYPES = [
 def test_what_does_not_fit_a_heterogeneous_graph_is_refused(tables, error, words):
     with pytest.raises(error, match=words):
         ramet.NeighborLoader(heterogeneous(), [2], ("paper", "train"), tables=tables)
-
-
-def test_a_device_takes_tables_of_the_graph_alone():
-    with pytest.raises(ValueError, match=f"{PROVIDED} is .*'feat'.*, which a loader with a device does not take"):
-        ramet.loading.combinations.check(ramet.loading.combinations.GPU, {PROVIDED: ["feat"]})
