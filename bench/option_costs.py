@@ -3,11 +3,11 @@
 products, [15, 10, 5], 1024 seeds, topology alone, NeighborLoader with one thread. Times are random ones of edges, as in
 temporal.md, so a seed may use half of the edges. "read per edge" counts the in-edges whose time or weight is read for
 each edge drawn: all in-edges of a row where rows are not sorted, and where weights decide. In sorted rows it is a
-bisection, of about the logarithm of the degree.
+search, of about the logarithm of the degree.
 
 Why some cost more than 3 times as much: a weighted draw needs each in-edge's weight and a random word for it. In rows
-that are not sorted, every in-edge's time is read. With sorted rows, trees are disjoint, each row is bisected in memory
-that no cache holds, and the time of each drawn edge is checked.
+that are not sorted, every in-edge's time is read. With sorted rows, trees are disjoint, and each row is searched in
+memory that no cache holds.
 """
 
 from __future__ import annotations

@@ -23,10 +23,11 @@ constexpr int kInterpolated = 4;  // steps of each
 template <typename T>
 class SideBySide {
  public:
-  SideBySide(std::span<const T> values, int64_t limit)
+  SideBySide(std::span<const T> values, ValueRange all)
       : values_(values.data()),
-        limit_(static_cast<double>(limit)),
-        first_step_(limit > 0 ? 0 : kInterpolated),
+        low_(static_cast<double>(all.first)),
+        high_(static_cast<double>(all.last)),
+        first_step_(all.first < all.last ? 0 : kInterpolated),
         last_line_(std::ssize(values) - kLine) {}
 
   void run(std::span<SortedSearch> searches) {
@@ -63,7 +64,7 @@ class SideBySide {
           std::lower_bound(values_ + search.begin, values_ + search.end, wanted) - values_;
       return false;
     }
-    state = {search.begin, search.end, 0, limit_, 0, &search, wanted, first_step_};
+    state = {search.begin, search.end, low_, high_, 0, &search, wanted, first_step_};
     request(state);
     return true;
   }
@@ -110,7 +111,7 @@ class SideBySide {
   }
 
   const T* values_;
-  double limit_;
+  double low_, high_;
   int first_step_;
   int64_t last_line_;  // that is whole in the array
   State states_[kTogether];
@@ -118,9 +119,10 @@ class SideBySide {
 
 }  // namespace
 
-void search_sorted(const Array& values, int64_t limit, std::span<SortedSearch> searches) {
-  with_ids(values,
-           [&]<typename T>(std::span<const T> all) { SideBySide<T>(all, limit).run(searches); });
+void search_sorted(const Array& values, ValueRange all, std::span<SortedSearch> searches) {
+  with_ids(values, [&]<typename T>(std::span<const T> of_all) {
+    SideBySide<T>(of_all, all).run(searches);
+  });
 }
 
 }  // namespace ramet

@@ -15,10 +15,14 @@ struct SortedSearch {
   int64_t wanted;
 };
 
+struct ValueRange {
+  int64_t first, last;
+};
+
 // Moves the begin of each to the first value that is at least `wanted`, or to its end. `values` is
-// int32 or int64. They are expected to lie evenly between 0 and `limit`: a search for one of n
-// takes about log log n steps then, and never many more than log n. A limit of 0 says that nothing
-// is known of them: ranges are halved. In a range that does not ascend it ends anywhere.
-void search_sorted(const Array& values, int64_t limit, std::span<SortedSearch> searches);
+// int32 or int64. They are expected to lie evenly in `all`: a search for one of n takes about
+// log log n steps then, and never many more than log n. Where `all` has but one value, nothing is
+// known of them: ranges are halved. In a range that does not ascend it ends anywhere.
+void search_sorted(const Array& values, ValueRange all, std::span<SortedSearch> searches);
 
 }  // namespace ramet

@@ -144,6 +144,8 @@ std::vector<std::optional<EdgeTimes>> edge_times(const Graph& graph,
     times[t] = {.rule = *rule, .sorted = sorted, .place = graph.store()->place(array)};
     if (!sorted && !writable && !edges.indices.writable && !edges.read_by_row)
       times[t]->codes = &graph.derived().slot("codes of " + array + " by " + edges.encoded);
+    if (sorted && of_edges != nullptr && !edges.read_by_row)
+      times[t]->order = &graph.derived().slot("order of " + array);
     if (of_edges != nullptr) {
       times[t]->of_edges = of_edges->as<int64_t>().data();
     } else {

@@ -52,6 +52,7 @@ struct EdgeTimes {
   bool sorted = false;                   // the store says that rows are in the order of times
   std::string place;                     // how errors name the table
   DerivedArrays::Slot* codes = nullptr;  // of TimeCodes; nullptr where there are never any
+  DerivedArrays::Slot* order = nullptr;  // of SortedTimes; the same
 
   // By position, or by node.
   [[nodiscard]] const int64_t* data() const { return of_edges != nullptr ? of_edges : of_sources; }

@@ -2,8 +2,9 @@
 // docs/semantics.md, section 16.
 //
 // Rows that the store says are sorted by time are bisected. It may lie: what was drawn from such a
-// row is checked again (kCorrupt), so nothing comes from the future, whatever the file holds. Of
-// other rows, every edge's time is read, or its code (time_codes.h), once there are any.
+// row is checked again (kCorrupt), until all rows were seen to be sorted (sorted_times.h). So
+// nothing comes from the future. Of other rows, every edge's time is read, or its code
+// (time_codes.h), once there are any.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "kernels/cpu/isa_kernels.h"
 #include "relation_builder.h"
 #include "rows.h"
+#include "sorted_times.h"
 #include "time_codes.h"
 
 namespace ramet {
@@ -64,7 +66,7 @@ class EdgesInTime {
         times_(*task.times),
         codes_(times_.codes == nullptr ? nullptr : times_.codes->get<TimeCodes>()) {}
 
-  [[nodiscard]] bool are_sorted() const { return times_.sorted; }
+  [[nodiscard]] bool need_check() const { return times_.sorted && known_order(times_) == nullptr; }
   [[nodiscard]] bool reads_sources() const {
     return times_.of_edges == nullptr && codes_ == nullptr;
   }
@@ -265,13 +267,13 @@ template <typename Id, typename Rule>
 class RuleInTime {
  public:
   RuleInTime(const RelationTask<Id>& task, Rule rule)
-      : task_(task), edges_(task), rule_(std::move(rule)) {}
+      : task_(task), edges_(task), needs_check_(edges_.need_check()), rule_(std::move(rule)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     const int64_t before = picks.size();
     rule_(stored, row, i, picks);
-    if (!edges_.are_sorted()) return;
+    if (!needs_check_) return;
     if (edges_.reads_sources()) picks.read_sources(task_, stored);
     edges_.check(i, picks.size() - before, picks);
   }
@@ -290,6 +292,7 @@ class RuleInTime {
  private:
   const RelationTask<Id>& task_;
   EdgesInTime<Id> edges_;
+  const bool needs_check_;
   Rule rule_;
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "sorted_times.h"
 #include "time_codes.h"
 
 namespace ramet {
@@ -132,13 +133,18 @@ std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
   return relations;
 }
 
-// Once as many rows were read as there are, codes of times have been worth their time.
+// Once as many rows were read as there are, what reads all times has been worth its own.
 template <typename Id>
 void HopSampler<Id>::count_times_read(const RelationTask<Id>& task) const {
-  if (task.times == nullptr || task.times->codes == nullptr || task.fanout == 0) return;
-  task.times->codes->add_work(task.num_dst(), task.edges.indptr.rows() - 1, [&] {
+  if (task.times == nullptr || task.fanout == 0) return;
+  const auto count = [&](DerivedArrays::Slot* slot, const auto& make) {
+    if (slot != nullptr) slot->add_work(task.num_dst(), task.edges.indptr.rows() - 1, make);
+  };
+  count(task.times->codes, [&] {
     return TimeCodes::make(*task.times, task.edges, task.num_src_nodes, options_.threads);
   });
+  count(task.times->order,
+        [&] { return SortedTimes::make(*task.times, task.edges, options_.threads); });
 }
 
 template <typename Id>

@@ -4,6 +4,7 @@
 
 #include "base/sorted_search.h"
 #include "edges_in_time.h"
+#include "sorted_times.h"
 
 namespace ramet {
 namespace {
@@ -13,11 +14,13 @@ template <typename Id>
 void narrow_by_edges(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
   const Array times =
       borrow(std::span(task.times->of_edges, static_cast<size_t>(task.edges.num_edges())));
+  const SortedTimes* const order = known_order(*task.times);
+  const TimeSpan range = order == nullptr ? TimeSpan{0, 0} : order->of_all;
   std::vector<SortedSearch> searches(rows.size());
   const auto search = [&](const auto& bound_of) {
     for (size_t i = 0; i < rows.size(); ++i)
       searches[i] = bound_of(rows[i], task.allowed[static_cast<size_t>(first) + i]);
-    search_sorted(times, 0, searches);
+    search_sorted(times, {range.first, range.last}, searches);
   };
   search([](const Row& row, const TimeSpan& allowed) -> SortedSearch {
     const int64_t end = row.begin + row.degree;

@@ -12,7 +12,7 @@ namespace ramet {
 
 // `rows` are those of the destinations from `first` on. Each becomes its allowed part, and with
 // Strategy::kLast the end of that part where the picks are. The store may lie: what is picked has
-// to be checked.
+// to be checked, unless the order of rows is known (sorted_times.h).
 template <typename Id>
 void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row> rows);
 

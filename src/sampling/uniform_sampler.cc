@@ -17,6 +17,7 @@
 #include "base/prefetch.h"
 #include "row_picker.h"
 #include "rows_in_time.h"
+#include "sorted_times.h"
 
 namespace ramet {
 namespace {
@@ -40,6 +41,7 @@ class UniformSampler {
       : task_(task),
         draws_(draws),
         rule_{task.fanout, draws.replace},
+        checks_times_(task.times != nullptr && known_order(*task.times) == nullptr),
         rows_(scratch.rows),
         sources_(scratch.sources),
         shortened_(scratch.shortened),
@@ -153,12 +155,12 @@ class UniformSampler {
       ahead = end;
     };
     const auto finish_loaded = [&] {
-      if (task_.times != nullptr) check_times(loaded);
+      if (checks_times_) check_times(loaded);
       finish(loaded);
     };
     const auto advance = [&] {
       load(picked);
-      if (task_.times != nullptr) request_times(picked);
+      if (checks_times_) request_times(picked);
       finish_loaded();
       loaded = picked;
     };
@@ -223,7 +225,6 @@ class UniformSampler {
         chunk, [times = task_.times->data()](int64_t, int64_t entry) { prefetch(times + entry); });
   }
 
-  // A store may say falsely that rows are sorted.
   void check_times(const Chunk& chunk) const {
     for_each_time(chunk, [&, times = task_.times->data()](int64_t i, int64_t entry) {
       if (!task_.allowed[static_cast<size_t>(i)].contains(times[entry]))
@@ -241,6 +242,7 @@ class UniformSampler {
   const RelationTask<Id>& task_;
   const UniformDraws draws_;
   const PickRule rule_;
+  const bool checks_times_;  // a store may say falsely that rows are sorted
   std::vector<Row>& rows_;
   std::vector<Id>& sources_;
   std::vector<ShortenedRow>& shortened_;

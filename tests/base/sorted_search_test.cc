@@ -44,10 +44,10 @@ std::vector<SortedSearch> searches_in(const std::vector<T>& values, size_t count
 }
 
 template <typename T>
-void check(const std::vector<T>& values, int64_t limit) {
+void check(const std::vector<T>& values, ValueRange all) {
   const auto asked = searches_in(values, 700);
   auto found = asked;
-  search_sorted(borrow(values), limit, found);
+  search_sorted(borrow(values), all, found);
   for (size_t i = 0; i < asked.size(); ++i) {
     const auto& [begin, end, wanted] = asked[i];
     REQUIRE(found[i].begin ==
@@ -63,11 +63,12 @@ TEST_CASE_TEMPLATE("searches side by side find what one alone finds", T, int32_t
   for (const size_t count : {0U, 1U, 7U, 15U, 16U, 17U, 40U, 300U, 20'000U}) {
     for (const double power : {1.0, 4.0, 40.0}) {
       const auto even = values<T>(count, 1e6, power, count);
-      check(even, 1'000'000);
-      check(even, 10);  // a limit that does not hold costs time alone
-      check(even, 0);
+      check(even, {0, 1'000'000});
+      check(even, {-1'000'000, 10});  // a range that does not hold costs time alone
+      check(even, {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()});
+      check(even, {0, 0});
     }
-    check(std::vector<T>(count, 5), 10);
+    check(std::vector<T>(count, 5), {0, 10});
   }
 }
 
@@ -80,7 +81,7 @@ TEST_CASE_TEMPLATE("a search where values do not ascend ends in its range", T, i
                               : static_cast<T>(random() % 1000);
   const auto asked = searches_in(values, 700);
   auto found = asked;
-  search_sorted(borrow(values), 1000, found);
+  search_sorted(borrow(values), {0, 1000}, found);
   for (size_t i = 0; i < asked.size(); ++i)
     REQUIRE((asked[i].begin <= found[i].begin && found[i].begin <= asked[i].end));
 }

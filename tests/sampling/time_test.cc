@@ -11,6 +11,7 @@
 #include "ramet/error.h"
 #include "ramet/sampler.h"
 #include "sampling/edge_times.h"
+#include "sampling/sorted_times.h"
 #include "support/errors.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
@@ -154,7 +155,7 @@ TEST_CASE("nothing from the future, also from a store that says falsely that row
         options.time = Time{.table = "time", .strategy = strategy, .window = 60};
         NeighborSampler sampler(graph, options, nullptr, 3);
         const size_t step = says_sorted ? 1 : seeds.size();
-        for (size_t first = 0; first < (says_sorted ? 500 : seeds.size()); first += step) {
+        for (size_t first = 0; first < (says_sorted ? 3'000 : seeds.size()); first += step) {
           const Seeds some{0, std::span(seeds).subspan(first, step),
                            std::span(times).subspan(first, step)};
           try {
@@ -211,6 +212,18 @@ TEST_CASE("sorted rows give the same edges by bisection as by reading all times"
       }
     }
   }
+}
+
+TEST_CASE("whether rows are sorted by time is found out by reading them") {
+  const auto order_of = [](const std::shared_ptr<const Graph>& graph) {
+    const auto times = edge_times(*graph, Time{.table = "time"});
+    REQUIRE(times[0]->order != nullptr);
+    return SortedTimes::make(*times[0], graph->edge_types()[0], 2);
+  };
+  const auto order = order_of(make_sorted_graph(true, true));
+  REQUIRE(order != nullptr);
+  CHECK(order->of_all == TimeSpan{kEarliest, kLatest});
+  CHECK(order_of(make_graph(true, true)) == nullptr);
 }
 
 // Of many different times, codes leave some in doubt. docs/semantics.md, section 16.

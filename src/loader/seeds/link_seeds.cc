@@ -30,7 +30,7 @@ std::vector<int64_t> destinations_of(const EdgeType& edges, std::span<const int6
   std::vector<SortedSearch> searches;
   for (const int64_t position : positions)
     searches.push_back({1, edges.indptr.rows() - 1, position + 1});
-  search_sorted(edges.indptr, edges.num_edges(), searches);
+  search_sorted(edges.indptr, {0, edges.num_edges()}, searches);
   std::vector<int64_t> found;
   for (const SortedSearch& search : searches)
     found.push_back(search.begin - 1);

@@ -58,7 +58,7 @@ void EdgeFinder::find(std::span<const int64_t> sources,
     wanted.push_back(sources[i]);
   }
   std::vector<SortedSearch> searches = searches_of_rows(edges_, rows, wanted);
-  if (sorted_) search_sorted(edges_.indices, num_sources_, searches);
+  if (sorted_) search_sorted(edges_.indices, {0, num_sources_}, searches);
   with_ids(edges_.indices, [&](auto ids) {
     for (const auto& [begin, end, source] : searches) {
       for (int64_t position = begin; position < end; ++position) {

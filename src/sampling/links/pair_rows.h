@@ -51,7 +51,7 @@ class PairIndex {
     std::vector<SortedSearch> searches = by_source_
                                              ? searches_of_rows(*edges_, sources, destinations)
                                              : searches_of_rows(*edges_, destinations, sources);
-    search_sorted(edges_->indices, num_others_, searches);
+    search_sorted(edges_->indices, {0, num_others_}, searches);
     with_ids(edges_->indices, [&](auto ids) {
       for (size_t i = 0; i < searches.size(); ++i) {
         const SortedSearch& search = searches[i];
