@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "ramet/array.h"
 #include "ramet/block_edges.h"
@@ -97,11 +98,14 @@ void gatv2_scores_back(const BlockEdges& edges,
                        int threads = 1);
 
 // Edges with exactly one self loop, from source d to destination d, at each destination d that is a
-// source, too: after its other edges. Existing loops are removed.
+// source, too: after its other edges. Existing loops are removed. `own`, where it is not empty: the
+// source [num_dst] that destination d is, in place of d.
 struct LoopedEdges {
   std::shared_ptr<const BlockEdges> edges;
   Array positions;  // int32 [edges]: where each edge was among the block's; -1 for a loop
 };
-[[nodiscard]] LoopedEdges with_self_loops(const BlockEdges& edges, int threads = 1);
+[[nodiscard]] LoopedEdges with_self_loops(const BlockEdges& edges,
+                                          int threads = 1,
+                                          std::span<const int64_t> own = {});
 
 }  // namespace ramet

@@ -153,15 +153,15 @@ void bind_attention(nb::module_& m) {
   // (edges with self loops, int32 positions of the edges in the block, -1 for loops)
   m.def(
       "with_self_loops",
-      [](const BlockEdges& edges, int threads) {
+      [](const BlockEdges& edges, int threads, const std::optional<Ids>& own) {
         LoopedEdges looped;
         {
           const GilRelease release;
-          looped = with_self_loops(edges, threads);
+          looped = with_self_loops(edges, threads, own ? borrow(*own) : std::span<const int64_t>());
         }
         return nb::make_tuple(looped.edges, to_numpy(looped.positions));
       },
-      nb::arg("edges"), nb::arg("threads") = 1);
+      nb::arg("edges"), nb::arg("threads") = 1, nb::arg("own").none() = nb::none());
 }
 
 }  // namespace ramet::bind

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "aggregation_cases.h"
@@ -94,6 +95,13 @@ TEST_CASE("self loops: one at each destination that is a source, after its other
   CHECK(std::vector(positions.begin(), positions.end()) ==
         std::vector<int32_t>{0, 2, -1, -1, -1, 5});
   CHECK(looped.edges->num_src() == 3);
+
+  const std::vector<int64_t> own = {2, 1, 0, 2};
+  const LoopedEdges by_name = with_self_loops(block, 2, own);
+  const auto named = by_name.edges->indices().as<int32_t>();
+  CHECK(std::vector(named.begin(), named.end()) == std::vector<int32_t>{1, 0, 2, 1, 2, 2, 0, 0, 2});
+  CHECK_THROWS_WITH_AS(with_self_loops(block, 1, std::span(own).first(2)),
+                       "own has 2 entries, expected 4", Error);
 
   for (const Edges& edges : attention_edges()) {
     const LoopedEdges with = with_self_loops(edges.block(), 4);

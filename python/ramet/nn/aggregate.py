@@ -45,7 +45,7 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
     if isinstance(x, dict):
         return _by_type(block, x, reduce, edge_weight)
     if isinstance(x, RowsInPlace) and x.is_of(block):
-        block, x = block.edges_of_all, x.of_all
+        block, x = block.edges_of_all, x.of_all[: block.edges_of_all.num_src]
     edges, x = edges_of(block), plain(x)
     if reduce not in REDUCTIONS:
         raise ValueError(f"reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")

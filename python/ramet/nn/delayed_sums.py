@@ -94,10 +94,10 @@ class DelayedSums:
             return None
         return None if self.waiting else result
 
-    def guess(self, edges: BlockEdges, before: DelayedSums) -> bool:
+    def guess(self, edges: BlockEdges | None, before: DelayedSums) -> bool:
         """Whether the layer will ask for what it asked for a block before, without weights. Its rows are not read then
         before the pass. A wrong guess costs time alone."""
-        if len(before._sums) == 1 and before._sums[0].weights is None:
+        if edges is not None and len(before._sums) == 1 and before._sums[0].weights is None:
             self._sums = [_Sum.of(edges, before._sums[0].x, before._sums[0].reduce, None)]
             self._is_guess = True
         return self._is_guess

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils.dlpack import to_dlpack
@@ -80,6 +81,7 @@ class BlockEdges:
 
     shared: SharedSources | None = None  # of sources that are not this block's alone
     delayed: DelayedSums | None = None  # of sources whose rows memory does not hold
+    own: np.ndarray | None = None  # int64 [num_dst]: the source that each destination is; None: as its number
 
     def __init__(
         self, indptr, indices, num_src: int, edge_weight=None, *, edge_order=None, derived: dict | None = None
@@ -221,9 +223,10 @@ class BlockEdges:
             indptr, indices, positions = torch.ops.ramet.with_self_loops(self.indptr, self.indices, self.num_src)
             return BlockEdges(indptr, indices, self.num_src, derived={}), positions
         if self.indices.is_cpu:
-            core, positions = _core.with_self_loops(self.core, torch.get_num_threads())
-            indptr, indices = to_tensor(core.indptr), to_tensor(core.indices)
-            return BlockEdges(indptr, indices, self.num_src, derived={"core": core}), to_tensor(positions)
+            core, positions = _core.with_self_loops(self.core, torch.get_num_threads(), self.own)
+            looped = BlockEdges(to_tensor(core.indptr), to_tensor(core.indices), self.num_src, derived={"core": core})
+            looped.shared, looped.delayed = self.shared, self.delayed
+            return looped, to_tensor(positions)
         is_kept = self.indices != self.destinations
         loops = torch.arange(min(self.num_src, self.num_dst), device=self.device)
         kept = is_kept.nonzero().squeeze(1)

@@ -23,6 +23,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,7 +41,7 @@ from ramet.loading.options import MAX_THREADS, as_input_nodes, require_whole
 from ramet.loading.sampling import sample
 from ramet.nn.delayed_sums import DelayedSums, in_passes
 from ramet.nn.edges import SharedSources
-from ramet.nn.in_place import RowsInPlace, UnsampledBlock
+from ramet.nn.in_place import RowsInPlace, UnsampledBlock, plain
 from ramet.nn.rows_in_files import map_new_rows, write_rows
 from ramet.tables.table import Table
 
@@ -107,7 +108,8 @@ def layerwise(
             bar = f"inference, layer {i + 1} of {len(layers)}" if progress else None
             last = i + 1 == len(layers)
             layer = _Layer(i, len(layers), layer)
-            outputs = {t: pass_.run(layer, rows, t, ids, last, bar) for t, ids in nodes_of.items()}
+            of_all = pass_.in_place(rows)
+            outputs = {t: pass_.run(layer, rows, of_all, t, ids, last, bar) for t, ids in nodes_of.items()}
             outputs = {t: out for t, out in outputs.items() if out is not None}
             if not outputs:
                 raise ValueError(f"{layer} returned no rows for {list(nodes_of)}")
@@ -146,14 +148,14 @@ class _Pass:
                     reached[t][n_id.numpy()] = True
         return {t: np.flatnonzero(m) for t, m in reached.items() if t in targets or m.any()}
 
-    def run(self, layer, rows, node_type, ids, last, bar):
+    def run(self, layer, rows, of_all, node_type, ids, last, bar):
         """One layer for nodes of one type: their rows if it is the last one, else a row for every
         node, of which only theirs are set. None if the layer has no output for the type."""
         everything = ids is None or not last
         count = self.graph.num_nodes(node_type) if everything else len(ids)
         out, done = None, 0
         with tqdm(total=count, desc=bar, leave=False, disable=bar is None) as progress:
-            for seeds, num_dst, result in self._results(layer, rows, node_type, ids):
+            for seeds, num_dst, result in self._results(layer, rows, of_all, node_type, ids):
                 if result is None and out is None:
                     return None
                 layer.check(result, num_dst, out)
@@ -172,45 +174,50 @@ class _Pass:
             return torch.empty(shape, dtype=dtype)
         return map_new_rows(self.folder, shape, dtype)
 
-    def _results(self, layer, rows, node_type, ids):
+    def _results(self, layer, rows, of_all, node_type, ids):
         """(nodes, their number, the layer's rows of these) of each batch."""
 
-        def gather(n_id):
-            return self._inputs(rows, n_id, node_type)[node_type]
+        def gathered(block, t):
+            return self._inputs(rows, block.n_id, node_type)[t]
+
+        def of_layer(x, block):
+            return layer.rows_of(node_type, x, block) if self.graph.is_hetero else layer.rows(x[node_type], block)
 
         def in_place(block):
+            x = {t: RowsInPlace.of(all_, block, t, partial(gathered, block, t)) for t, all_ in of_all.items()}
             with eagerly():  # torch.compile cannot trace RowsInPlace
-                return layer.rows(RowsInPlace.of(of_all, block, gather), block)
+                return (of_layer(x, block),)
 
-        of_all = self._in_place(rows, node_type)
         if of_all is not None:
-            ids = range(len(of_all)) if ids is None else ids
-            for block, result in in_passes(self._unsampled(ids), in_place, self.memory):
-                yield torch.from_numpy(block.ids), block.num_dst, result
-                ids = ids[block.num_dst :]
+            ids = range(self.graph.num_nodes(node_type)) if ids is None else ids
+            for block, (result,) in in_passes(self._unsampled(node_type, ids), in_place, self.memory):
+                yield torch.from_numpy(block.ids), len(block.ids), result
+                ids = ids[len(block.ids) :]
                 if not len(ids):
                     return
                 if block.is_sampled:  # so will the others be, which a loader does ahead
                     break
         for batch in self._batches(node_type, ids):
             x, block = self._inputs(rows, batch.n_id, node_type), batch.to(self.device).blocks[0]
-            is_hetero = self.graph.is_hetero
-            result = layer.rows_of(node_type, x, block) if is_hetero else layer.rows(x[node_type], block)
-            yield batch.seeds, _of(block.num_dst, node_type), result
+            yield batch.seeds, _of(block.num_dst, node_type), of_layer(x, block)
 
-    def _unsampled(self, ids):
-        shared = SharedSources(len(ids), self._new)
+    def _unsampled(self, node_type, ids):
+        shared = {t: SharedSources(len(ids), self._new) for t in self.graph.edge_types}
         for begin in range(0, len(ids), self.batch_size):
             chosen = np.array(ids[begin : begin + self.batch_size], np.int64)
-            yield UnsampledBlock(self.graph, chosen, self.threads, shared, DelayedSums(self.memory))
+            yield UnsampledBlock(self.graph, node_type, chosen, self.threads, shared, DelayedSums(self.memory))
 
-    def _in_place(self, rows, node_type):
-        """The rows of all nodes, for layers that read them where they are; None where they are not a tensor."""
-        graph, table = self.graph, rows[node_type]
-        if graph.is_hetero or self.device.type != "cpu" or graph.indices().dtype != np.int32:
+    def in_place(self, rows):
+        """The rows of all nodes by type, for layers that read them where they are; None where one is no tensor."""
+        if self.device.type != "cpu" or any(self.graph.indices(t).dtype != np.int32 for t in self.graph.edge_types):
             return None
         if may_compile() and not HAS_EAGERLY:
             return None
+        found = {t: self._tensor(table) for t, table in rows.items()}
+        return None if any(tensor is None for tensor in found.values()) else found
+
+    def _tensor(self, table):
+        graph = self.graph
         is_beyond = math.prod(table.shape) * self.dtype.itemsize > self.memory
         if graph._core.read_by_row and not is_beyond:
             return None
@@ -271,7 +278,7 @@ class _Layer:
     def rows_of(self, node_type: str, x: dict, block) -> torch.Tensor | None:
         result = self._function(x, block)
         if not isinstance(result, Mapping):
-            raise TypeError(f"{self} returned {_kind(result)}, expected a dict by node type")
+            raise TypeError(f"{self} returned {_kind(plain(result))}, expected a dict by node type")
         rows = result.get(node_type)
         return None if rows is None else self._as_rows(rows, f" for {node_type!r}")
 

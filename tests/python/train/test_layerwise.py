@@ -59,6 +59,7 @@ ROUNDED = {  # what follows of a source is computed once for all blocks, not onc
     "narrow gcn": partial(lambda conv, x, block: conv(x, block).repeat(1, 2), nn.GCNConv(16, 8, normalize=False)),
     "gat": nn.GATConv(16, 8, heads=2, add_self_loops=False, residual=True),
     "gat of few": nn.GATConv((16, 16), 16, heads=3, concat=False, add_self_loops=False),
+    "gat with loops": nn.GATConv(16, 8, heads=2),
 }
 GATHERED = {
     "all sources": lambda x, block: aggregate(block, x.relu(), "sum"),
@@ -67,7 +68,7 @@ GATHERED = {
     "weighted": lambda x, block: IN_PLACE["graph"](x, block, block.n_id[block.edge_index[0]] / 1500),
     "project": nn.SAGEConv(16, 16, project=True),
     "gcn": nn.GCNConv(16, 16),
-    "gat": nn.GATConv(16, 16),
+    "gat that drops": partial(lambda conv, x, block: conv(x, block) * 0, nn.GATConv(16, 16, dropout=0.5)),
 }
 
 
@@ -124,7 +125,10 @@ def test_rows_that_memory_does_not_hold_are_read_in_passes(store, tmp_path, node
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_core, "aggregate_in_one_pass", counting)
             found = run(folder=tmp_path, memory="45K")
-        assert torch.equal(found, run()), name
+        if name == "gat with loops":  # which come last in memory
+            assert torch.allclose(found, run(), atol=1e-5)
+        else:
+            assert torch.equal(found, run()), name
         assert len(passes) >= 2, name
         blocks_at_once[name] = max(passes) // 100
     assert nodes or blocks_at_once["sage"] == 2
@@ -320,7 +324,7 @@ def test_wrong_layers_of_several_types():
             layerwise(graph, [layer], nodes=("paper", None))
 
 
-def test_heterogeneous_inference():
+def test_heterogeneous_inference(tmp_path):
     """Means over in-neighbors, type by type, against sums over edges done by hand."""
     rng = np.random.default_rng(1)
     writes = ("author", "writes", "paper")
@@ -329,7 +333,8 @@ def test_heterogeneous_inference():
     sizes = {"author": 40, "paper": 60}
     edges = {(a, r, b): rng.integers(0, [[sizes[a]], [sizes[b]]], (2, 200)) for a, r, b in (writes, cites, written)}
     x = {t: rng.normal(size=(n, 3)).astype(np.float32) for t, n in sizes.items()}
-    graph = ramet.from_edge_index(edges, num_nodes=sizes, nodes={t: {"feat": rows} for t, rows in x.items()})
+    nodes_of = {t: {"feat": rows} for t, rows in x.items()}
+    graph = ramet.from_edge_index(edges, num_nodes=sizes, nodes=nodes_of)
 
     def layer(x, block):
         out = {t: x[t][: block.num_dst[t]].clone() for t in x}
@@ -349,3 +354,27 @@ def test_heterogeneous_inference():
         assert torch.allclose(rows, expected[t], rtol=1e-4, atol=1e-3)
     some = layerwise(graph, [layer, layer], nodes=("paper", [5, 2]), batch_size=7)
     assert torch.allclose(some, expected["paper"][[5, 2]], rtol=1e-4, atol=1e-3)
+
+    torch.manual_seed(0)
+    graph = ramet.from_edge_index(  # rows are sorted by source
+        {t: pairs[:, pairs[0].argsort()] for t, pairs in edges.items()}, num_nodes=sizes, nodes=nodes_of
+    )
+    convs = {writes: nn.SAGEConv((3, 3), 3), cites: nn.SAGEConv(3, 3), written: nn.GraphConv((3, 3), 3)}
+    relational, seen = nn.HeteroConv(convs), set()
+
+    def in_place(x, block):
+        rows = {t: out.relu() for t, out in relational(x, block).items()}
+        seen.add(getattr(block, "is_sampled", True))
+        return rows
+
+    def gathered(x, block):
+        return in_place({t: rows.clone() for t, rows in x.items()}, block)
+
+    for nodes in (None, ("paper", [5, 2, 2])):
+        run = partial(layerwise, graph, nodes=nodes, batch_size=7)
+        found = [run([in_place] * 2), run([in_place] * 2, folder=tmp_path, memory=400)]
+        assert seen == {False}
+        found.append(run([gathered] * 2))
+        seen.clear()
+        for rows in zip(*(out.values() if nodes is None else [out] for out in found), strict=True):
+            assert torch.equal(rows[0], rows[1]) and torch.equal(rows[0], rows[2])

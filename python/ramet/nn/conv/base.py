@@ -57,7 +57,8 @@ class Conv(torch.nn.Module):
         one = not isinstance(x, (tuple, list))
         x_src, x_dst = (x, x) if one else _as_pair(x)
         if in_place and isinstance(x_src, RowsInPlace) and x_src.is_of(block):
-            return block.edges_of_all, x_src.of_all, x_src.own if one else plain(x_dst)
+            edges, is_own = block.edges_of_all, isinstance(x_dst, RowsInPlace) and x_dst.is_of(block)
+            return edges, x_src.of_all[: edges.num_src], x_dst.own[: edges.num_dst] if is_own else plain(x_dst)
         x_src, x_dst = plain(x_src), plain(x_dst)
         if isinstance(block, torch.Tensor):  # of whose destinations a TableRows does not know
             x_src, x_dst = rows_of(x_src), rows_of(x_dst)

@@ -86,7 +86,8 @@ class GATConv(AttentionConv):
     def forward(self, x, block, edge_attr=None, *, return_attention_weights: bool | None = None):
         lin_src, lin_dst = self.lin or self.lin_src, self.lin or self.lin_dst
         is_plain = are_plain(lin_src, lin_dst, self.lin_edge)
-        given, x_src, x_dst = self.inputs(x, block, in_place=is_plain and not self.add_self_loops)
+        draws = self.training and self.dropout > 0
+        given, x_src, x_dst = self.inputs(x, block, in_place=is_plain and not (self.add_self_loops and draws))
         edges, edge_attr = self.edges_and_features(given, edge_attr)
         x_src = rows_of(x_src)
         if not is_plain:
