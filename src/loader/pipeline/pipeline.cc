@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+
 #include "loader/loader_parts.h"
 
 namespace ramet {
