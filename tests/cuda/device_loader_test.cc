@@ -165,7 +165,7 @@ TEST_CASE("batches of a stream that stops while it samples leave nothing behind"
 #ifdef RAMET_SANITIZED
   constexpr int kStops = 3;
 #else
-  constexpr int kStops = 30;
+  constexpr int kStops = 10;
 #endif
   const auto graph = make_typed_graph();
   for (const Location topology : {Location::kDevice, Location::kStaged}) {

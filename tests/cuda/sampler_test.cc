@@ -22,8 +22,8 @@ SampleOptions labor(std::vector<int64_t> fanouts, int64_t iterations = 0) {
 }
 
 TEST_CASE("uniform minibatches are the host's") {
-  const auto graph = uneven_graph(300, 4000, 11);
-  const auto wide = uneven_graph<int64_t>(300, 4000, 11);
+  const auto graph = uneven_graph(300, 2800, 11);
+  const auto wide = uneven_graph<int64_t>(300, 2800, 11);
   for (const bool replace : {false, true}) {
     CAPTURE(replace);
     check_against_host(graph, {{{4, 0, 15, 1}}, Uniform{replace}, 77}, kSeeds);
@@ -53,7 +53,7 @@ TEST_CASE("hubs of thousands of in-edges, and as many picks of them") {
 // Several regions of 2 MiB, so that sorted rows are in another order than their destinations.
 TEST_CASE("rows of a large topology may be read by the part of it that they are in") {
   constexpr int64_t kNodes = 50'000;
-  const auto graph = uneven_graph(kNodes, 1'500'000, 6);
+  const auto graph = uneven_graph(kNodes, 1'100'000, 6);
   std::vector<int64_t> seeds{7, 7};
   for (int64_t i = 0; i < 300; ++i)
     seeds.push_back(i * 7919 % kNodes);
@@ -67,8 +67,8 @@ TEST_CASE("rows of a large topology may be read by the part of it that they are 
 }
 
 TEST_CASE("LABOR's minibatches, and their weights, are the host's") {
-  const auto graph = uneven_graph(300, 4000, 12);
-  const auto wide = uneven_graph<int64_t>(300, 4000, 12);
+  const auto graph = uneven_graph(300, 2800, 12);
+  const auto wide = uneven_graph<int64_t>(300, 2800, 12);
   check_against_host(graph, labor({4, 0, 10}), kSeeds);
   check_against_host(wide, labor({1, 40}), kSeeds);
   check_against_host(graph, labor({-1, 2}), kSeeds);
@@ -80,7 +80,7 @@ TEST_CASE("LABOR's minibatches, and their weights, are the host's") {
 }
 
 TEST_CASE("Horvitz-Thompson weights are the host's, and others than the normalized ones") {
-  const auto graph = uneven_graph(300, 4000, 12);
+  const auto graph = uneven_graph(300, 2800, 12);
   for (const int64_t iterations : {0, 3}) {
     SampleOptions options = labor({3, -1, 10}, iterations);
     options.method = Labor{.iterations = iterations, .weights = Weights::kHorvitzThompson};
@@ -98,7 +98,7 @@ TEST_CASE("Horvitz-Thompson weights are the host's, and others than the normaliz
 }
 
 TEST_CASE("dependent minibatches are the host's") {
-  const auto graph = uneven_graph(300, 4000, 13);
+  const auto graph = uneven_graph(300, 2800, 13);
   for (SampleOptions options :
        {SampleOptions{{{40, 3}}, Uniform{.replace = true}, 3}, labor({5, 5}), labor({5, 5}, 2)}) {
     options.dependent = 4;
@@ -107,7 +107,7 @@ TEST_CASE("dependent minibatches are the host's") {
 }
 
 TEST_CASE("what processors alone sample is refused, and named") {
-  const auto graph = uneven_graph(300, 4000, 13);
+  const auto graph = uneven_graph(300, 2800, 13);
   const SampleOptions options{{{5}}, Budget{}, 3, 1, Expand::kOnce};
   CHECK_THROWS_WITH_AS(DeviceSampler(graph, options),
                        "sampling by a budget of nodes runs on the CPU, not on a device", Error);
@@ -245,7 +245,7 @@ TEST_CASE("everybody who asks for the same topology on a device shares it") {
 }
 
 TEST_CASE("a batch that is stopped leaves no trace") {
-  const auto graph = uneven_graph(300, 4000, 17);
+  const auto graph = uneven_graph(300, 2800, 17);
   for (const SampleOptions& options : {SampleOptions{{{5, 5}}, Uniform{}, 6}, labor({5, 5}, 3)}) {
     DeviceSampler device(graph, options);
     const std::atomic<bool> stop = true;

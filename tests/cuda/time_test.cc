@@ -17,7 +17,7 @@
 namespace ramet::test {
 namespace {
 
-constexpr int64_t kTimedNodes = 300, kTimedEdges = 4000;
+constexpr int64_t kTimedNodes = 300, kTimedEdges = 2800;
 constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
 const std::vector<int64_t> kTimes{50, 50, 20, 60, 99, 3, 70, kLatest, kEarliest, 40};

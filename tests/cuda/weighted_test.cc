@@ -22,8 +22,8 @@ SampleOptions dependent(std::vector<int64_t> fanouts) {
 }
 
 TEST_CASE("weighted minibatches are the host's") {
-  const auto narrow = weighted_graph<float>(300, 4000, 11);
-  const auto wide = weighted_graph<double>(300, 4000, 12);
+  const auto narrow = weighted_graph<float>(300, 2800, 11);
+  const auto wide = weighted_graph<double>(300, 2800, 12);
   for (const bool replace : {false, true}) {
     CAPTURE(replace);
     check_against_host(narrow, weighted({4, 0, 15, 1}, replace), kSeeds);
@@ -36,7 +36,7 @@ TEST_CASE("weighted minibatches are the host's") {
 }
 
 TEST_CASE("uniform minibatches that depend on each other are the host's") {
-  const auto graph = uneven_graph(300, 4000, 13);
+  const auto graph = uneven_graph(300, 2800, 13);
   check_against_host(graph, dependent({4, 0, 15, 1}), kSeeds, 0, 4);
   check_against_host(graph, dependent({300, -1}), kSeeds);
   const SampleOptions typed{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 4, 4};
