@@ -63,7 +63,7 @@ def rank(positive, negative) -> Ranks:
     positive: scores [n]. negative: scores [n, m] of each one's negatives, or [m] of negatives that all share, as those
     of ogbl-ddi. Numbers of any dtype, numpy or torch. Each positive is a source of its own.
 
-    Raises ValueError for shapes that do not fit, and for NaN, naming its place.
+    Raises ValueError for shapes that do not fit, and for NaN, naming its position.
     """
     positive, negative = _as_scores(positive, "positive"), _as_scores(negative, "negative")
     if positive.ndim != 1 or negative.shape[:-1] not in ((), positive.shape):
@@ -93,7 +93,7 @@ def rank_all(pairs, score: Callable, *, known=None) -> Ranks:
         filtered ranks all other edges. A positive in it is ranked all the same.
 
     Raises IndexError for ids out of range, ValueError for a pair that occurs twice, a result of another shape, and NaN,
-    naming its place.
+    naming its position.
     """
     pairs = _as_pairs(pairs, "pairs")
     order = np.lexsort(pairs[::-1])

@@ -55,8 +55,8 @@ class WriteCombiner {
     Record records[kRecords];
   };
 
-  // A slot of a buffer is a place modulo kRecords, so full buffers are aligned in `out`, too. The
-  // first buffer of a stream may begin in the middle of a line that belongs to another thread.
+  // A slot of a buffer is a position modulo kRecords, so full buffers are aligned in `out`, too.
+  // The first buffer of a stream may begin in the middle of a line that belongs to another thread.
   void write_buffer(size_t stream, int64_t end) {
     const int64_t begin = end - int64_t{kRecords};
     if (begin < first_[stream]) return write_part(stream, first_[stream], end);

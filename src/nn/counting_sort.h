@@ -40,7 +40,7 @@ class CountingSort {
    public:
     [[nodiscard]] int64_t begin() const { return begin_; }
     [[nodiscard]] int64_t end() const { return end_; }
-    // The place of keys[i].
+    // The position of keys[i].
     [[nodiscard]] int64_t take(int64_t i) const { return next_[key(i)]++; }
     // Where a later key will go, or nearly: to be requested from memory.
     [[nodiscard]] int64_t guess_ahead(int64_t i) const {

@@ -1,4 +1,4 @@
-// Files opened for reading: the only place that maps memory.
+// Files opened for reading: nothing else maps memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The place where a store, or a folder of parts, is to be written.
+// The path where a store, or a folder of parts, is to be written.
 #pragma once
 
 #include <sys/types.h>

@@ -73,7 +73,7 @@ class BlockEdges:
         to be right, and are not checked.
 
     Shares the tensors, which must not change. What is derived of them is computed once. torch.compile and torch.export
-    see a tree of tensors: give a model `edges_of(block)` in the place of the block.
+    see a tree of tensors: give a model `edges_of(block)` instead of the block.
 
     Raises TypeError for another dtype, ValueError for arrays that are no such graph, IndexError for a source that is
     out of range; they name the value and the bound.

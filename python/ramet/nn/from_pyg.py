@@ -59,7 +59,7 @@ def from_pyg(model: torch.nn.Module, trim: bool = True) -> Report:
     stay as they are, and mean the same: `conv((x, x_dst), edge_index)` and `conv(x, edge_index, edge_weight)`, with
     results that are equal up to rounding. They are fast for `block.edge_index`, whose edges are sorted already; another
     edge_index is sorted once. `conv(x, block)` works, too. Calls of PyG that raise from now on: with a SparseTensor,
-    with rows [batch, nodes, width], with None or ids in the place of rows (RGCNConv), and with (x, None) where neither
+    with rows [batch, nodes, width], with None or ids instead of rows (RGCNConv), and with (x, None) where neither
     a block nor `size` says how many destinations there are.
 
     trim: on a batch of ramet.pyg.NeighborLoader a layer computes the rows that later layers need for the seeds, by the

@@ -136,7 +136,7 @@ class Call:
         return self.with_operands(lambda item: item.all_rows(self.name) if isinstance(item, LazyRows) else item)
 
     def lazily(self, result, axis: Callable[[torch.Tensor], int], around: Callable = lambda compute: compute()):
-        """`result` with LazyRows in the place of tensors, whose other rows the same call gives.
+        """`result` with LazyRows instead of tensors, whose other rows the same call gives.
 
         axis: the dimension of rows in a tensor of the result. around: calls what computes all rows, and returns it.
         """
@@ -189,7 +189,7 @@ def mapped(value, function):
 
 
 def settled(value):
-    """The same arguments with plain tensors in the place of LazyRows of which all rows are known."""
+    """The same arguments with plain tensors instead of LazyRows of which all rows are known."""
     return mapped(value, lambda item: item.demand("") if isinstance(item, LazyRows) and item.demand.is_met else item)
 
 

@@ -1,6 +1,6 @@
 """The operators of aggregations as operators of torch.library, torch.ops.ramet: for torch.compile and torch.export.
 
-In the place of BlockEdges they take its tensors, and find the rest by the tensor `indices`, or check it and make it.
+Instead of BlockEdges they take its tensors, and find the rest by the tensor `indices`, or check it and make it.
 """
 
 from __future__ import annotations

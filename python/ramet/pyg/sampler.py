@@ -36,7 +36,7 @@ class RametSampler(BaseSampler):
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
         NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing. `time_attr` may be a
         ramet.Time, whose table is the attribute's name.
-    method: a ramet.Uniform, ramet.Labor, ramet.Weighted or ramet.Budget, in the place of `replace` and `weight_attr`.
+    method: a ramet.Uniform, ramet.Labor, ramet.Weighted or ramet.Budget, instead of `replace` and `weight_attr`.
 
     Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles
     with its data. ValueError and TypeError name the argument; a graph that lies on a GPU is copied to the CPU first.

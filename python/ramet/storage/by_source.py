@@ -21,7 +21,7 @@ def by_source(
 def out_arrays(
     edge_type: EdgeTypeName, indptr: np.ndarray, indices: np.ndarray, ids: np.ndarray | None, num_src: int
 ) -> list[tuple[str, np.ndarray]]:
-    """The arrays of the out-edges of a CSC, by their place in the folder of a store."""
+    """The arrays of the out-edges of a CSC, by their path in the folder of a store."""
     indptr, indices, positions = by_source(indptr, indices, num_src)
     positions = np.arange(len(indices)) if positions is None else positions
     arrays = {"indptr": indptr, "indices": indices, "edge_ids": positions if ids is None else ids[positions]}

@@ -28,7 +28,7 @@ Reverses = dict[str, tuple[str, int]]
 
 @dataclass
 class Csc:
-    """The topology of one edge type. edge_ids is None where the id of every edge is its position. sorted_by: the place
+    """The topology of one edge type. edge_ids is None where the id of every edge is its position. sorted_by: the path
     of the table by which rows are sorted, if any."""
 
     indptr: np.ndarray
@@ -54,7 +54,7 @@ class Contents:
     def __init__(self) -> None:
         self.num_nodes: dict[str, int] = {}
         self.num_edges: dict[EdgeTypeName, int] = {}
-        self.sorted_rows: dict[str, str] = {}  # encoded edge type -> place of the table by which its rows are sorted
+        self.sorted_rows: dict[str, str] = {}  # encoded edge type -> path of the table by which its rows are sorted
         self.reverses: Reverses = {}
         self._reverse_types: dict[EdgeTypeName, EdgeTypeName] = {}
         self._arrays: dict[str, np.ndarray] = {}
@@ -139,7 +139,7 @@ class Contents:
         self._arrays.update({f"{folder}/{name}": array for name, array in arrays.items()})
 
     def add_about(self, text: str) -> None:
-        """What Graph.about() gives: the JSON of a dict by a table's place in the folder."""
+        """What Graph.about() gives: the JSON of a dict by a table's path in the folder."""
         self._arrays["about/tables"] = np.frombuffer(text.encode(), np.uint8)
 
     def add_out_edges(self) -> None:
@@ -181,7 +181,7 @@ class Contents:
             )
 
     def as_written(self) -> tuple[dict[str, int], list[tuple[str, Any]]]:
-        """Node counts by encoded type name, and the arrays, or StreamedRows, by their place in the folder."""
+        """Node counts by encoded type name, and the arrays, or StreamedRows, by their path in the folder."""
         counts = {_core.encode_name(name): count for name, count in self.num_nodes.items()}
         return counts, [*self._arrays.items(), *self._streamed.items()]
 
@@ -208,7 +208,7 @@ def write(
     reverses: Reverses | None = None,
     part: tuple[int, int, int] | None = None,
 ) -> None:
-    """Writes a store from counts by encoded type name and arrays, or StreamedRows, by place in the folder; `dtype` and
+    """Writes a store from counts by encoded type name and arrays, or StreamedRows, by path in the folder; `dtype` and
     `scale` as in ramet.save(); `sorted_rows`, `reverses`: as of Contents; `part`: index, count and the whole graph's
     fingerprint, of a part."""
     path = as_path(path)
@@ -253,5 +253,5 @@ def check_table_name(name: str, what: str) -> None:
 
 
 def _for_core(arrays) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
-    """Arrays by place in the folder, and the places of those that are bfloat16."""
+    """Arrays by path in the folder, and the paths of those that are bfloat16."""
     return [(place, bits(array)) for place, array in arrays], [p for p, array in arrays if array.dtype == bfloat16]

@@ -12,7 +12,7 @@ from ramet import _core
 from ramet._support.progress import byte_progress
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, dtype_name, encode, feature_dtype
 
-NamedArrays = list[tuple[str, np.ndarray]]  # by place in the folder
+NamedArrays = list[tuple[str, np.ndarray]]  # by path in the folder
 LARGE = 64 << 20  # bytes from which a table's new form goes to a file
 
 

@@ -26,7 +26,7 @@ class StreamedRows(NamedTuple):
 
 
 def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[int, int], None]) -> None:
-    """Writes the data of arrays to their .npy files, which are there and long enough, by place in the folder. Calls
+    """Writes the data of arrays to their .npy files, which are there and long enough, by path in the folder. Calls
     report(done, total), in bytes."""
     done, total = 0, sum(rows.row.nbytes * rows.num_rows for rows in arrays.values())
     passes: dict[Callable, dict[int, str]] = {}

@@ -317,7 +317,7 @@ def _distinct_ids(value, num_edges: int, what: str) -> np.ndarray:
 
 
 def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
-    """A graph's own arrays, uncopied, by their place in the folder."""
+    """A graph's own arrays, uncopied, by their path in the folder."""
     encode_name = _core.encode_name
     counts = {encode_name(name): graph.num_nodes(name) for name in graph.node_types}
     arrays: list[tuple[str, np.ndarray]] = []

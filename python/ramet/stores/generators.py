@@ -106,7 +106,7 @@ def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, 
     return model, {**defaults, **given, **chosen}
 
 
-Arrays = list[tuple[str, np.ndarray | StreamedRows]]  # by their place in the folder
+Arrays = list[tuple[str, np.ndarray | StreamedRows]]  # by their path in the folder
 
 
 def make(

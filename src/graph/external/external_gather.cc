@@ -1,5 +1,5 @@
-// An external permutation: a distribution by the place to read from, then one by the place to write
-// to, so that no access is random on disk (Aggarwal, Vitter: "The input/output complexity of
+// An external permutation: a distribution by the position to read from, then one by the position to
+// write to, so that no access is random on disk (Aggarwal, Vitter: "The input/output complexity of
 // sorting and related problems", CACM 1988).
 #include "ramet/external_order.h"
 
@@ -108,7 +108,7 @@ class RowRuns {
   }
 
  private:
-  using Way = EdgeRecord<int32_t, NoId>;  // from a row of the run to a place in the bucket
+  using Way = EdgeRecord<int32_t, NoId>;  // from a row of the run to a position in the bucket
   static constexpr int64_t kPlaceBytes = sizeof(uint32_t), kWord = sizeof(int64_t);
   static constexpr int64_t kMostRecords = int64_t{1} << 30;
 

@@ -63,7 +63,7 @@ class IdSlots {
   static constexpr size_t kMostPositions = (size_t{1} << kPositionBits) - 1;
   static constexpr size_t kLeast = 512;
 
-  // The upper bits of the hash are the place, the lower ones the tag.
+  // The upper bits of the hash are the position, the lower ones the tag.
   [[nodiscard]] size_t home(uint64_t hash) const {
     return static_cast<size_t>((static_cast<uint128_t>(hash) * capacity_) >> 64);
   }

@@ -1,7 +1,7 @@
 // ListedPlan: the batches that a caller lists, in its order; see BatchList. It owns the list.
 //
 // Failure: the constructor checks the whole list. kInvalidArgument names a wrong offset,
-// kOutOfRange a position that no input node has, each with its place.
+// kOutOfRange a position that no input node has, each with its index in the list.
 #pragma once
 
 #include <cstdint>

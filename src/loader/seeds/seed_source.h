@@ -43,7 +43,7 @@ class SeedSource {
   [[nodiscard]] virtual SeedList take(Batch& batch) const = 0;
 };
 
-// Gives `batch` its place in an epoch, and the items of this rank.
+// Gives `batch` its epoch and step, and the items of this rank.
 void begin_batch(const SeedSource& seeds,
                  const BatchPlan& plan,
                  int64_t epoch,

@@ -24,9 +24,9 @@ inline constexpr int kMostWindow = 1 << 20;
 
 // How a batch gets its rows. Serving into the same object again reuses its memory.
 struct CacheUse {
-  std::vector<int32_t> slots;    // by place in the batch: the slot that has the row, or -1
+  std::vector<int32_t> slots;    // by position in the batch: the slot that has the row, or -1
   std::vector<int64_t> missing;  // the ids of rows that no slot has
-  std::vector<int64_t> places;   // of each missing row: its place in the batch
+  std::vector<int64_t> places;   // of each missing row: its position in the batch
   std::vector<int32_t> targets;  // of each missing row: the slot that is to have it now, or -1
   int64_t num_bypassed = 0;      // of the missing rows those that the cache is not for
 

@@ -146,7 +146,7 @@ void StreamCache::end(int64_t number, CacheUse use, bool is_complete) {
 CacheUse StreamCache::take_idle_use() {
   const std::lock_guard lock(mutex_);
   if (idle_uses_.empty()) {
-    idle_uses_.reserve(++num_uses_);  // a place to come back to, where no memory may be refused
+    idle_uses_.reserve(++num_uses_);  // room to come back to, where no memory may be refused
     return {};
   }
   CacheUse use = std::move(idle_uses_.back());

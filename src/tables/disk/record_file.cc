@@ -121,7 +121,7 @@ void RecordReads::submit() {
   pieces_.push_back(std::move(piece));
 }
 
-// The row of the embedding, where the reader knows its place in the file.
+// The row of the embedding, where the reader knows its position in the file.
 Error RecordReads::named(const Piece& piece, const RowReadError& error) const {
   const auto at = std::find(piece.places.begin(), piece.places.end(), error.row());
   const int64_t row = rows_[piece.first + static_cast<size_t>(at - piece.places.begin())];

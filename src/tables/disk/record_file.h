@@ -1,4 +1,4 @@
-// RecordFile: records of rows, in a file without a name. A record is written to its place in it,
+// RecordFile: records of rows, in a file without a name. A record is written to its position in it,
 // which it gets, behind the others, when it is written first: so new records are written side by
 // side, where holes between records would cost the file system far more than the records.
 //
