@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import Figure, Report, benchmark, interleave
-from processes import peak
+from trainer_processes import peak
 
 from ramet import _core
 

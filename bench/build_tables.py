@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from build_csc import CHUNK, cpu_seconds, rmat
 from harness import Figure, Report, benchmark, interleave
-from processes import peak
+from trainer_processes import peak
 
 import ramet
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import torch
 import torch.multiprocessing
-from processes import Trainers, peak, pss
 from pyg_program import THREADS, make_data
+from trainer_processes import Trainers, peak, pss
 
 BATCH, FANOUTS = 1024, [25, 10]
 

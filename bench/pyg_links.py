@@ -13,8 +13,8 @@ from functools import partial
 
 import torch
 from harness import Figure, Peer, Report, benchmark, interleave, products, small_flag
-from processes import peak
 from pyg_program import LinkProgram, Program, make_data
+from trainer_processes import peak
 
 import ramet.pyg
 

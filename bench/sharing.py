@@ -14,9 +14,9 @@ import time
 import numpy as np
 import torch.multiprocessing  # noqa: F401 (registers how tensors travel)
 from harness import Figure, Report, benchmark, planted
-from processes import Timed, Trainers, page_table_bytes, pss
 from pyg_program import make_data
 from torch_geometric.data import Data
+from trainer_processes import Timed, Trainers, page_table_bytes, pss
 
 import ramet
 

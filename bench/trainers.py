@@ -17,8 +17,8 @@ import numpy as np
 import torch  # noqa: F401 (what a trainer imports)
 import torch_geometric  # noqa: F401
 from harness import Figure, Peer, Report, benchmark, forever, products, small_flag
-from processes import Trainers, pss
 from pyg_program import make_data
+from trainer_processes import Trainers, pss
 
 import ramet
 import ramet.pyg

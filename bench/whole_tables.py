@@ -19,8 +19,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from harness import Figure, Report, benchmark, interleave, seconds
-from processes import pss
 from trained import Trained
+from trainer_processes import pss
 
 import ramet
 import ramet.distributed

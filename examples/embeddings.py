@@ -6,10 +6,13 @@ of nodes drawn at random.
 
 STORE needs no table. Where it is not there, it is made of --edges, lines of "source,destination", as edge.csv.gz of
 ogbl-ddi. The losses are the same up to rounding on any number of ranks, each on its own or together. --checkpoint is a
-folder: what was saved there goes on, on any number of ranks.
+folder: what was saved there goes on, on any number of ranks. So a run survives its ranks under `torchrun --nnodes=1:8
+--max-restarts=3`.
 """
 
 import argparse
+import os
+import shutil
 from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 
@@ -79,15 +82,31 @@ class Trainer:
         random = torch.Generator().manual_seed(batch.epoch)
         return torch.randint(len(self.rows.table), self.sources.shape, generator=random)[batch.input_id]
 
+    @property
+    def steps(self):
+        """That were trained, in all epochs."""
+        state = self.loader.state_dict()
+        return state["epoch"] * len(self.loader) + state["step"]
+
     def save(self, folder):
-        self.sparse.save(folder / "rows")
+        """model.pt names the rows, so that they are of the same step, whenever a rank is killed."""
+        rows = folder / f"rows-{self.steps}"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.sparse.save(rows)  # of all ranks
         if dist.get_rank() == 0:
             parts = {name: getattr(self, name).state_dict() for name in ("model", "dense", "loader")}
-            torch.save(parts, folder / "model.pt")
+            torch.save((rows.name, parts), folder / "model.tmp")
+            os.replace(folder / "model.tmp", folder / "model.pt")
+            for old in set(folder.glob("rows-*")) - {rows}:
+                shutil.rmtree(old)
 
     def load(self, folder):
-        self.sparse.load(folder / "rows")
-        for name, state in torch.load(folder / "model.pt").items():
+        """The last checkpoint, where there is one."""
+        if not (folder / "model.pt").exists():
+            return
+        rows, parts = torch.load(folder / "model.pt")
+        self.sparse.load(folder / rows)
+        for name, state in parts.items():
             getattr(self, name).load_state_dict(state)
 
 
@@ -101,15 +120,15 @@ def open_graph(args):
 
 def main(args):
     trainer = Trainer(open_graph(args), args)
-    if args.checkpoint and args.checkpoint.exists():
+    if args.checkpoint:
         trainer.load(args.checkpoint)
-    for batch in islice(chain.from_iterable(repeat(trainer.loader)), args.steps):
+    for batch in islice(chain.from_iterable(repeat(trainer.loader)), max(0, args.steps - trainer.steps)):
         loss = trainer.step(batch)
         dist.all_reduce(loss)
         if dist.get_rank() == 0:
             print(f"epoch {batch.epoch}, step {batch.step}: loss {loss / dist.get_world_size():.6f}")
-    if args.checkpoint:
-        trainer.save(args.checkpoint)
+        if args.checkpoint and (trainer.steps == args.steps or trainer.steps % args.save_every == 0):
+            trainer.save(args.checkpoint)
 
 
 if __name__ == "__main__":
@@ -121,10 +140,11 @@ if __name__ == "__main__":
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--num-neighbors", type=int, nargs="+", default=[10, 10])
     parser.add_argument("--batch-size", type=int, default=4096, help="of the global batch, over all ranks")
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=100, help="in all, those before a checkpoint too")
     parser.add_argument("--lr", type=float, default=0.003)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--checkpoint", type=Path, help="folder")
+    parser.add_argument("--save-every", type=int, default=100, help="steps between checkpoints")
     args = parser.parse_args()
 
     dist.init_process_group("gloo")

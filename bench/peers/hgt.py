@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import harness
-from processes import peak
 from pyg_program import Program, make_hetero_data
+from trainer_processes import peak
 
 SAMPLES = [1024] * 4  # of PyG's example on ogbn-mag
 

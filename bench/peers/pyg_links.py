@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import harness
-from processes import peak
 from pyg_program import LinkProgram, make_data
 from torch_geometric.loader import LinkNeighborLoader
+from trainer_processes import peak
 
 
 def main() -> None:

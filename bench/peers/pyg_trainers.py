@@ -8,9 +8,9 @@ import numpy as np
 import torch
 import torch.multiprocessing
 import torch_sparse  # noqa: F401 (registers the operator)
-from processes import Trainers, pss
 from pyg_program import make_data
 from torch_geometric.loader import NeighborLoader
+from trainer_processes import Trainers, pss
 
 FANOUTS = [15, 10, 5]
 BATCH = 1024

@@ -11,8 +11,8 @@ import harness
 import torch
 import torch.nn.functional as F
 from changes import trains
-from processes import peak
 from train_cases import CASES, LEAD
+from trainer_processes import peak
 
 
 def arguments():

@@ -156,7 +156,6 @@ def log_loops(options, scripts):
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param("torchrun 1", marks=pytest.mark.slow),
         "torchrun 2",
         pytest.param("mp.spawn 4", marks=pytest.mark.slow),
     ],
@@ -277,8 +276,7 @@ def test_resuming_on_another_number_of_ranks(group, graph, step):
 def test_the_global_batch_size_is_said_once_by_rank_0(group):
     first, *others = group.call(log_two, OPTIONS)
     words = f"batch_size=10 is the global batch, shared by {group.size} ranks; ranks=False is for a loader of one"
-    expected = [f"{words} rank"] if group.size > 1 else []
-    assert first == expected
+    assert first == [f"{words} rank"]
     assert others == [[]] * (group.size - 1)
 
 
@@ -294,7 +292,7 @@ def test_an_epoch_that_one_rank_loops_over_is_said_once(group, scripts):
     options = OPTIONS | {"seed": zlib.crc32(str(scripts).encode())}  # loaders that no other test has
     first, *others = group.call(log_loops, options, scripts)
     said = f"1 of {group.size} ranks looped over epoch 0 of a loader over 'val' (batch_size=10): "
-    assert [words[: len(said)] for words in first] == ([said] if group.size > 1 else [])
+    assert [words[: len(said)] for words in first] == [said]
     assert all("ranks=False" in words for words in first)
     assert others == [[]] * (group.size - 1)
 
@@ -320,7 +318,7 @@ def test_no_false_alarm(group, scripts):
 def test_a_loader_that_was_made_before_the_ranks_were_there(group):
     for world, said in group.call(log_early):
         assert world == 1
-        assert len(said) == (group.size > 1)
+        assert len(said) == 1
         for words in said:
             assert f"made before torch.distributed was initialized, so each of {group.size} ranks has whole" in words
 

@@ -12,7 +12,7 @@ import ramet
 pytest.importorskip("torch")
 
 import torch.distributed as dist
-from machines import call_on_machines
+from namespaces import call_on_machines
 
 pytestmark = pytest.mark.slow
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}

@@ -16,7 +16,7 @@ pytest.importorskip("torch_geometric")
 import torch.distributed as dist  # noqa: E402  (these need torch)
 import torch.nn.functional as F  # noqa: E402
 from cooperative_models import Stack, cast  # noqa: E402
-from machines import call_on_machines  # noqa: E402
+from namespaces import call_on_machines  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 from torch_geometric.nn import HeteroConv, SAGEConv  # noqa: E402
 

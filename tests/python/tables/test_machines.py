@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 import torch.distributed as dist
 from distributed_tables import alone, assert_same, use_table
 from learning import learn
-from machines import call_on_machines
+from namespaces import call_on_machines
 
 pytestmark = pytest.mark.slow
 MACHINES = 2
