@@ -22,6 +22,7 @@ __all__ = [
     "GraphSAINTRandomWalkSampler",
     "GraphStore",
     "HGTLoader",
+    "LightningLinkData",
     "LightningNodeData",
     "LinkNeighborLoader",
     "NeighborLoader",
@@ -32,8 +33,8 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    if name == "LightningNodeData":  # which imports Lightning
-        from ramet.pyg.lightning import LightningNodeData
+    if name in ("LightningLinkData", "LightningNodeData"):  # which import Lightning
+        from ramet.pyg import lightning
 
-        return LightningNodeData
+        return getattr(lightning, name)
     raise foreign_words.no_member(__name__, foreign_words.PYG_MODULE, name)

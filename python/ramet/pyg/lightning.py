@@ -1,4 +1,4 @@
-"""LightningNodeData: PyG's module of data for Lightning, with our loader."""
+"""LightningNodeData, LightningLinkData: PyG's modules of data for Lightning, with our loaders."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 
 from torch_geometric.data import lightning
 
+from ramet.pyg.link_loader import LinkNeighborLoader
 from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
 
@@ -21,8 +22,7 @@ class LightningNodeData(lightning.LightningNodeData):
 
     def __init__(self, data, *args, loader: str = "neighbor", node_sampler=None, **kwargs):
         if loader == "neighbor" and node_sampler is None:
-            options = {name: kwargs.pop(name) for name in _OF_SAMPLER & kwargs.keys()}
-            node_sampler = RametSampler(data, **options)
+            node_sampler = _sampler_of(data, kwargs)
         super().__init__(data, *args, loader=loader, node_sampler=node_sampler, **kwargs)
 
     def dataloader(self, input_nodes, input_time=None, input_id=None, node_sampler=None, **kwargs):
@@ -38,3 +38,32 @@ class LightningNodeData(lightning.LightningNodeData):
             input_id=input_id,
             **kwargs,
         )
+
+
+class LightningLinkData(lightning.LightningLinkData):
+    """The same of PyG's LightningLinkData, with ramet.pyg.LinkNeighborLoader and `link_sampler`."""
+
+    def __init__(self, data, *args, loader: str = "neighbor", link_sampler=None, **kwargs):
+        if loader == "neighbor" and link_sampler is None:
+            link_sampler = _sampler_of(data, kwargs)
+        super().__init__(data, *args, loader=loader, link_sampler=link_sampler, **kwargs)
+
+    def dataloader(self, input_edges, input_labels=None, input_time=None, input_id=None, link_sampler=None, **kwargs):
+        if self.loader == "full" or not isinstance(link_sampler, RametSampler):
+            return super().dataloader(input_edges, input_labels, input_time, input_id, link_sampler, **kwargs)
+        return LinkNeighborLoader(
+            self.data,
+            link_sampler.num_neighbors,
+            input_edges,
+            input_labels,
+            input_time,
+            time_attr=None if link_sampler.time is None else link_sampler.time.table,
+            neighbor_sampler=link_sampler,
+            input_id=input_id,
+            **kwargs,
+        )
+
+
+def _sampler_of(data, kwargs: dict) -> RametSampler:
+    """With those of `kwargs` that are its options, which are taken out."""
+    return RametSampler(data, **{name: kwargs.pop(name) for name in _OF_SAMPLER & kwargs.keys()})

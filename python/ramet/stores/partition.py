@@ -14,6 +14,7 @@ from ramet._support.arguments import UINT64_MAX, as_flag, as_int, as_path, edge_
 from ramet.dtypes import SCALE_SUFFIX, scaled_by
 from ramet.graph import Graph
 from ramet.graph import open as open_store
+from ramet.storage.checksums import FILE, write_checksums
 from ramet.storage.contents import write
 from ramet.stores import kaminpar, metis
 from ramet.stores.ownership import stored
@@ -44,8 +45,9 @@ def partition(
 
     parts: 1 to 65535.
     out: a folder for the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, the report
-        partition.json. The output of an earlier call for at most as many parts is replaced. If this call is stopped,
-        the parts that it has written are complete, and there is no report.
+        partition.json; with stores then checksums.txt of the files beside them. The output of an earlier call for at
+        most as many parts is replaced. If this call is stopped, the parts that it has written are complete, and there
+        is no report.
     method: "metis" (few edges between parts; needs pymetis), "kaminpar" (the same for larger graphs; needs kaminpar),
         "range" (ranges of ids with about equally many in-edges and nodes; for graphs whose ids are close where nodes
         are close) or "hash".
@@ -76,7 +78,8 @@ def partition(
         "seed": seed if method in SOLVERS else None,
     }
     out.mkdir(parents=True, exist_ok=True)
-    (out / REPORT).unlink(missing_ok=True)
+    for name in (FILE, REPORT):
+        (out / name).unlink(missing_ok=True)
     (out / "owner").mkdir(exist_ok=True)
     for node_type, of_type in owner.items():
         _save(owner_file(out, node_type), of_type)
@@ -84,6 +87,8 @@ def partition(
         for part in range(parts):
             _write_part(graph, owner, ownership, part, parts, out / f"part-{part}", progress)
     _replace(out / REPORT, lambda file: file.write(json.dumps(report, indent=2).encode() + b"\n"))
+    if not only_owner:
+        write_checksums(out)
     return report
 
 
@@ -128,7 +133,7 @@ def _check_out(out: Path, parts: int, only_owner: bool) -> None:
     replaced = 0 if only_owner else parts
     for entry in os.listdir(out) if out.exists() else ():
         match = re.fullmatch(r"part-(0|[1-9]\d*)", entry)
-        is_ours = int(match[1]) < replaced if match else entry in ("owner", REPORT) or entry.startswith(".")
+        is_ours = int(match[1]) < replaced if match else entry in ("owner", REPORT, FILE) or entry.startswith(".")
         if not is_ours:
             what = f"the owners of {parts} parts" if only_owner else f"{parts} parts"
             raise FileExistsError(f"{out} holds {entry!r}, which is not of {what}; choose another folder")

@@ -203,6 +203,13 @@ def test_info_and_verify(tmp_path, capsys):
     assert info["part"]["index"] == 1
     assert info["node_types"][0]["owned_nodes"] == part.num_rows()
 
+    assert main(["verify", str(tmp_path / "parts")]) == 0
+    report = tmp_path / "parts" / "partition.json"
+    report.write_text(report.read_text().replace("1", "2", 1))
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "parts")]) == 1
+    assert "partition.json" in capsys.readouterr().err
+
 
 def test_damaged_parts(tmp_path, capsys):
     split(homogeneous(), tmp_path)
