@@ -207,7 +207,6 @@ PYG_MODULE = {
     "NeighborSampler": "ramet.pyg.RametSampler",
     "LinkLoader": f"torch_geometric.loader.LinkLoader, {_SAMPLER_OF_PYG}",
     "NodeLoader": f"torch_geometric.loader.NodeLoader, {_SAMPLER_OF_PYG}",
-    "LightningLinkData": f"torch_geometric.data.LightningLinkData, {_SAMPLER_OF_PYG} as link_sampler",
     "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",
     "DataLoader": "torch_geometric.loader.DataLoader: batches of whole graphs are PyG's",
     "Labor": "ramet.Labor",
