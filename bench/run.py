@@ -70,7 +70,8 @@ QUICK = (
     "build_tables",
 )
 ON_GPU = tuple(gpu_check.BENCHMARKS)
-LONG = ("topology", "equality", "inference")  # graphs of 4 to 13 GB, made in minutes; bits, not time, for minutes
+# Graphs of 4 to 13 GB, made in minutes; bits, not time, for minutes; namespaces, which root may make.
+LONG = ("topology", "equality", "inference", "machines")
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 

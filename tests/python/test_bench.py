@@ -6,10 +6,15 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from benchmarks import SmallMode, benchmark
 
+import ramet
+from ramet.costs import count_ranks
+
 bench_run, compare, harness, micro, plots = map(benchmark, ("run", "compare", "harness", "micro", "plots"))
+paper = benchmark("machines_model")
 Figure, Report = harness.Figure, harness.Report
 
 
@@ -100,6 +105,21 @@ def test_an_epoch_has_the_batches_that_are_timed():
     assert list(harness.exactly(range(5), 3)) == [0, 1, 2]
     with pytest.raises(RuntimeError, match="2 batches came, but 3 are timed"):
         list(harness.exactly(range(2), 3))
+
+
+def test_ranks_on_paper_read_and_send_what_ranks_do():
+    """Where owners are hashed ids."""
+    ends = np.random.default_rng(0).integers(0, 4000, (2, 40_000))
+    graph, seeds = ramet.from_edge_index(ends, 4000), np.arange(320)
+    counted = count_ranks(ramet.NeighborLoader(graph, [5, 5], seeds, 320), 4, ownership="hash", row_bytes=64, hidden=8)
+    rank = paper.together(graph, seeds, [5, 5], 4, 3 / 4, [16, 8])
+    assert rank.rows_read * 4 == pytest.approx(counted.rows_read, rel=0.02)
+    assert np.array(rank.rows_received[::-1]) * 4 == pytest.approx([h.rows_sent for h in counted.hops], rel=0.05)
+    sent = counted.bytes["sent_rows"] + counted.bytes["sent_hidden"] + 4 * sum(h.rows_sent for h in counted.hops)
+    assert rank.nbytes * 4 == pytest.approx(sent, rel=0.05)
+    alone = paper.apart(graph, seeds[:80], [5, 5], 4, 16)
+    assert alone.rows_read * 4 == pytest.approx(counted.rows_independent, rel=0.05)
+    assert alone.seconds(8e6) == alone.rows_read * 3 / 4 * 68 / 1e6
 
 
 # ---- peers
