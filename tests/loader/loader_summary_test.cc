@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "loader/pipeline/clock.h"
 #include "loader/loader_fixture.h"
+#include "loader/pipeline/clock.h"
 #include "loader/pipeline/worker_scaler.h"
 #include "ramet/loader.h"
 #include "support/graph_fixture.h"
