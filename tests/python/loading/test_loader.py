@@ -114,9 +114,10 @@ def test_loading_a_heterogeneous_graph():
 def test_a_split_of_one_type_names_it():
     graph = heterogeneous()
     assert seeds_of(ramet.NeighborLoader(graph, [2], "val")) == [[1]]
-    with pytest.raises(ValueError, match=r"pair \(node type, nodes\).*author.*paper"):
+    with pytest.raises(ValueError, match=r"is 'train', expected a node type, one of \['author', 'paper'\]"):
         ramet.NeighborLoader(graph, [2], "train")
-    authors = ramet.NeighborLoader(graph, [2], ("author", None), 64)
-    assert list(itertools.chain(*seeds_of(authors))) == list(range(200))
+    for named in ("author", ("author", None)):
+        authors = ramet.NeighborLoader(graph, [2], named, 64)
+        assert list(itertools.chain(*seeds_of(authors))) == list(range(200))
     assert "label" not in next(iter(authors)).tables
     assert seeds_of(ramet.NeighborLoader(graph, [2], ("author", [7, 3]), 64)) == [[7, 3]]

@@ -46,11 +46,6 @@ def test_items_are_the_ids_of_all_types(graph):
     assert len(make(graph, drop_last=True)) == 6
 
 
-def test_a_node_type_alone_means_all_its_nodes(graph):
-    batches = list(make(graph, input_nodes="author", shuffle=False))
-    assert np.concatenate([numpy_of(batch.seeds) for batch in batches]).tolist() == list(range(200))
-
-
 def test_without_shuffle_types_follow_each_other(graph):
     batches = list(make(graph, shuffle=False))
     assert by_type(batches[6].seeds) == {"paper": PAPERS[60:].tolist(), "author": AUTHORS}
