@@ -6,19 +6,21 @@ layers, hidden 32, fanouts [10, 10], on a graph like ogbn-products with a tenth 
 KaMinPar's parts say who owns which node. Both ways take turns in the same processes, and their losses must agree.
 
 "Independent" ranks have all of the topology. Their rows lie in their own memory, on a disk, or in the memories of all
-machines, as a distributed table with the owners of the parts. "Cooperative" ranks have their part of topology and rows,
-so for them rows in memory and on other machines are the same run. "Rows read" are those of a global batch, "rows sent"
-those of the input layer that cross machines, "MB sent" what all network cards have counted, ids, hidden rows and
-gradients too. "Network" is the time that the limit alone asks for, as a share of the step, and "processors" the time of
-the ranks' threads on all hardware threads. What is near 100 % is the bound; a disk, where neither is.
+machines, as a distributed table with the owners of the parts. "Cooperative" ranks have their part of topology and rows.
+So for them, rows in memory and rows on other machines are the same run.
+
+"Rows read" are all rows of a global batch. "Rows sent" are rows of the input layer that cross machines. "MB sent" is
+what all network cards have counted: these rows, ids, hidden rows and gradients. "Network" is the share of the step that
+the bytes need at the limit. "Processors" is the share of all hardware threads' time that the ranks' threads use. What
+is near 100% is the bound. Where rows lie on a disk and neither is, the disk is.
 
 The limits of the network are real. The processors are not those of so many machines.
 
-"On paper" are means of a rank for more machines than there are here, from nodes that sampling reaches in one process
-and the share of edges that the owners cut: independent ranks with rows on all machines, cooperating ranks with the
-owners of the parts, or with hashed ids. 1,000 machines need seeds: from 16 on a rank has fewer. "Over counted" divides
-by what the ranks above have counted. "ms" is the time of the bytes alone. In the loop, a cooperating rank waits for
-four exchanges a step: of rows before both layers, of one gradient, and of the gradients of the model.
+"On paper": means of a rank, computed from the nodes that sampling reaches in one process and the share of edges that
+the owners cut. Independent ranks have rows on all machines. Cooperating ranks have the owners of the parts, or hashed
+ids. From 16 machines on, a rank has fewer seeds, so that they suffice for 1,000. "Over counted" is the number on paper
+over what the ranks above have counted. "ms" is the time of the bytes alone. In the loop, a cooperating rank waits for
+four exchanges a step: of rows before each of the two layers, of the gradients of hidden rows, and of the model's.
 """
 
 from __future__ import annotations
@@ -157,7 +159,7 @@ def main(chosen, report: Report) -> None:
         lines = [line for (of, n), ranks in measured.items() if of == name for line in tabulate(report, name, n, ranks)]
         report.table([*head, "network", "processors"], lines)
     if not delays():
-        report.note("This kernel has no netem, so the network has no delay of 1 ms.")
+        report.note("This kernel has no netem: the delay of 1 ms that the benchmark adds is left out.")
     if not chosen.small:
         report.note("On paper, a rank's means:")
         ways = {n: ranks for (_, n), ranks in measured.items()}

@@ -6,8 +6,8 @@ of nodes drawn at random.
 
 STORE needs no table. Where it is not there, it is made of --edges, lines of "source,destination", as edge.csv.gz of
 ogbl-ddi. The losses are the same up to rounding on any number of ranks, each on its own or together. --checkpoint is a
-folder: what was saved there goes on, on any number of ranks. So a run survives its ranks under `torchrun --nnodes=1:8
---max-restarts=3`.
+folder: what was saved there goes on, on any number of ranks. So a run goes on after a rank dies, under
+`torchrun --nnodes=1:8 --max-restarts=3`.
 """
 
 import argparse
@@ -84,7 +84,7 @@ class Trainer:
 
     @property
     def steps(self):
-        """That were trained, in all epochs."""
+        """How many were trained, in all epochs."""
         state = self.loader.state_dict()
         return state["epoch"] * len(self.loader) + state["step"]
 

@@ -98,8 +98,8 @@ void gatv2_scores_back(const BlockEdges& edges,
                        int threads = 1);
 
 // Edges with exactly one self loop, from source d to destination d, at each destination d that is a
-// source, too: after its other edges. Existing loops are removed. `own`, where it is not empty: the
-// source [num_dst] that destination d is, in place of d.
+// source, too: after its other edges. Existing loops are removed. `own` [num_dst], if not empty:
+// destination d is source own[d]; else it is source d.
 struct LoopedEdges {
   std::shared_ptr<const BlockEdges> edges;
   Array positions;  // int32 [edges]: where each edge was among the block's; -1 for a loop

@@ -20,9 +20,9 @@ struct ValueRange {
 };
 
 // Moves the begin of each to the first value that is at least `wanted`, or to its end. `values` is
-// int32 or int64. They are expected to lie evenly in `all`: a search for one of n takes about
-// log log n steps then, and never many more than log n. Where `all` has but one value, nothing is
-// known of them: ranges are halved. In a range that does not ascend it ends anywhere.
+// int32 or int64. A search is quick where values lie evenly in `all`: about log log n steps for one
+// of n, never many more than log n. If `all` has but one value, ranges are halved. In a range that
+// does not ascend, a search ends anywhere.
 void search_sorted(const Array& values, ValueRange all, std::span<SortedSearch> searches);
 
 }  // namespace ramet

@@ -1,9 +1,9 @@
 // EdgesInTime: which in-edges of a row the time of its tree allows, for the rules of an EdgeScan.
 // docs/semantics.md, section 16.
 //
-// Rows that the store says are sorted by time are bisected. It may lie: what was drawn from such a
-// row is checked again (kCorrupt), until all rows were seen to be sorted (sorted_times.h). So
-// nothing comes from the future. Of other rows, every edge's time is read, or its code
+// Rows that the store says are sorted by time are searched. The store may be wrong: what was drawn
+// from such a row is checked (kCorrupt), until all rows were found to be sorted (sorted_times.h).
+// So nothing comes from the future. Of other rows, every edge's time is read, or its code
 // (time_codes.h), once there are any.
 #pragma once
 

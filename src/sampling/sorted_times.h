@@ -1,6 +1,5 @@
-// SortedTimes: that the rows which a store says are sorted by the times of their edges are so, as
-// was found by reading all of them once. What is drawn from them then needs no check, and searches
-// know between which times they look.
+// SortedTimes: all rows were read once, and are sorted by the times of their edges, as the store
+// says. What is drawn from them needs no check. Searches know the first and the last time.
 #pragma once
 
 #include <cstdint>

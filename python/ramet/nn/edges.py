@@ -81,7 +81,7 @@ class BlockEdges:
 
     shared: SharedSources | None = None  # of sources that are not this block's alone
     delayed: DelayedSums | None = None  # of sources whose rows memory does not hold
-    own: np.ndarray | None = None  # int64 [num_dst]: the source that each destination is; None: as its number
+    own: np.ndarray | None = None  # int64 [num_dst]: destination d is source own[d]; None: source d
 
     def __init__(
         self, indptr, indices, num_src: int, edge_weight=None, *, edge_order=None, derived: dict | None = None

@@ -83,12 +83,12 @@ def layerwise(
         result, then lie there in files without names, mapped. The disk gets their space back when they are dropped.
     memory: bytes, an integer or a text such as "4G"; default: what is available. Where rows take more than half of it,
         a layer that reads them in place gets its sums by passes over the rows, from the first to the last. Half is for
-        the sums of a pass. They are in the order of sources, which is that of edges where rows of the store are sorted.
-        Such a layer runs several times on a block, and must ask for the same sums in the same order each time.
-        `table` is converted in `folder` first, if its dtype is another.
+        the sums of a pass. They are in the order of sources: that of edges where rows of the store are sorted and no
+        self loops are added. Such a layer runs several times on a block, and must ask for the same sums in the same
+        order each time. `table` is converted in `folder` first, if its dtype is another.
 
     On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
-    that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
+    that nobody reads. `nodes` is a node type, or a pair of one and nodes; the result is then that type's tensor.
 
     Raises TypeError for layers with another signature and for results that are not rows. Raises ValueError for results
     with another number of rows, or another width than in the batch before, and for a layer that asks for other sums

@@ -41,7 +41,8 @@ class LightningNodeData(lightning.LightningNodeData):
 
 
 class LightningLinkData(lightning.LightningLinkData):
-    """The same of PyG's LightningLinkData, with ramet.pyg.LinkNeighborLoader and `link_sampler`."""
+    """PyG's LightningLinkData, with its arguments: its loaders are ramet.pyg.LinkNeighborLoader, unless loader="full"
+    or a `link_sampler` that is no RametSampler is given. Errors: as of LightningNodeData."""
 
     def __init__(self, data, *args, loader: str = "neighbor", link_sampler=None, **kwargs):
         if loader == "neighbor" and link_sampler is None:
