@@ -102,9 +102,13 @@ class Trainer:
 
     def load(self, folder):
         """The last checkpoint, where there is one."""
-        if not (folder / "model.pt").exists():
+        found = [None]  # rank 0 looks, for all
+        if dist.get_rank() == 0 and (folder / "model.pt").exists():
+            found = [torch.load(folder / "model.pt")]
+        dist.broadcast_object_list(found)
+        if found == [None]:
             return
-        rows, parts = torch.load(folder / "model.pt")
+        rows, parts = found[0]
         self.sparse.load(folder / rows)
         for name, state in parts.items():
             getattr(self, name).load_state_dict(state)

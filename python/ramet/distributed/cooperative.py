@@ -52,7 +52,7 @@ class Cooperative(torch.nn.Module):
                 return self.module(*args, **kwargs)
             raise TypeError(
                 "Cooperative: no Block among the arguments: pass batch.blocks, with expand='once' batch.sources or "
-                "the edge_index of batch.to_pyg(), or call cooperative.module"
+                "the edge_index of a batch.to_pyg() that is still there, or call cooperative.module"
             )
         if any(block.batch is not blocks[0].batch for block in blocks):
             raise ValueError("Cooperative: the arguments have blocks of several batches")
@@ -76,10 +76,12 @@ def _leaves(value) -> Iterator:
 
 def _blocks_in(value) -> Iterator[Block | Sources]:
     for leaf in _leaves(value):
-        found = sources_of(leaf) if isinstance(leaf, torch.Tensor) else leaf
-        found = found if isinstance(found, (Block, Sources)) else getattr(found, "sources", None)  # of PyG's Data
-        if isinstance(found, (Block, Sources)):
-            yield found
+        if isinstance(leaf, torch.Tensor):
+            leaf = sources_of(leaf)
+        elif type(leaf).__module__.startswith("torch_geometric.data"):
+            leaf = getattr(leaf, "sources", None)
+        if isinstance(leaf, (Block, Sources)):
+            yield leaf
 
 
 def _is_ordinary(value) -> bool:

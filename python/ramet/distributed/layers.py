@@ -41,20 +41,25 @@ def layers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
 
 def hook_of(name: str, layer: torch.nn.Module) -> PullRows:
     """The hook to run before `layer`. ValueError if the layer is not supported."""
-    parameters = inspect.signature(layer.forward).parameters
-    names = set(parameters)
+    names = set(inspect.signature(layer.forward).parameters)
     name = f"{name or 'the model'} ({type(layer).__name__})"
     if isinstance(layer, HeteroConv):
         return PullRowsByType(name, "block")
     if isinstance(layer, Conv):
         return PullRows(name, "block")
     if _is(layer, "HeteroConv"):
-        return PullRowsByType(name)
+        return PullRowsByType(name, takes_pairs=all(map(takes_pairs, layer.convs.values())))
     if {"x_dict", "edge_index_dict"} <= names:
         return PullRowsByType(name, takes_pairs=False)
     if {"x", "edge_index"} <= names:
-        return PullRows(name, takes_pairs=parameters["x"].annotation not in (torch.Tensor, "Tensor"))
+        return PullRows(name, takes_pairs=takes_pairs(layer))
     raise ValueError(f"Cooperative: {name} {_NO_EDGES}; call ramet.distributed.exchange in a layer of your own")
+
+
+def takes_pairs(layer: torch.nn.Module) -> bool:
+    """Whether the rows `x` of a layer of PyG may be a pair, as its annotation says: of sources and of destinations."""
+    x = inspect.signature(layer.forward).parameters.get("x")
+    return x is not None and any(word in str(x.annotation) for word in ("uple", "Pair"))
 
 
 def check(model: torch.nn.Module) -> None:

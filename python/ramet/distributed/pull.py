@@ -52,7 +52,7 @@ class PullRows:
             raise ValueError(
                 f"{self.name} gets an edge_index that is of no block of this batch: pass block.edge_index as it is, "
                 "or a layer of ramet.nn the block itself, since these say which rows belong to other ranks; with "
-                "expand='once' pass the edge_index of the batch.sources that the model got"
+                "expand='once' pass the edge_index of the batch.sources, or of the Data, that the model got"
             )
         return found
 
@@ -84,7 +84,7 @@ class PullRowsByType(PullRows):
         edges, x = call.get(f"{self.edges}{suffix}", {}), call.get(f"x{suffix}", {})
         block = self._find_all(cooperation, edges)
         if isinstance(block, Sources) and self.takes_pairs and isinstance(edges, Mapping) and not x.keys() & edges:
-            x = {t: (x[t[0]], x[t[2]]) for t in edges if t[0] in x and t[2] in x}
+            x = {t: (x[t[0]], x.get(t[2])) for t in edges if t[0] in x}
         call[f"x{suffix}"] = self._pull_all(cooperation, block, x)
         args = (*(call[name] for name in names[: len(args)]), *args[len(names) :])
         return args, {name: call[name] for name in kwargs}

@@ -136,7 +136,8 @@ class RowsInPlace(torch.Tensor):
 
     def is_of(self, block) -> bool:
         """Whether sums over edges of this block may read `of_all`: nobody has written to the block's rows."""
-        is_own = block is self.block or getattr(block, "whole", None) is self.block
+        is_whole = block is self.block and not block.graph.is_hetero  # of several types it has no edges of its own
+        is_own = is_whole or getattr(block, "whole", None) is self.block
         return is_own and self.gathered is None and self.own._version == self.version  # noqa: SLF001 (torch's)
 
     def plain(self) -> torch.Tensor:

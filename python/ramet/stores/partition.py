@@ -47,7 +47,7 @@ def partition(
     out: a folder for the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, the report
         partition.json; unless only_owner, then checksums.txt of the owners and the report. The output of an earlier
         call for at most as many parts is replaced. If this call is stopped, the parts that it has written are complete,
-        and there is no report.
+        and there is no report, or it has no checksums.
     method: "metis" (few edges between parts; needs pymetis), "kaminpar" (the same for larger graphs; needs kaminpar),
         "range" (ranges of ids with about equally many in-edges and nodes; for graphs whose ids are close where nodes
         are close) or "hash".

@@ -123,6 +123,13 @@ def test_training_is_that_of_one_process(world, stores, case):
             assert_close(one, gradients)
 
 
+class Unannotated(pyg.MessagePassing):
+    """It does not say that it takes pairs."""
+
+    def forward(self, x, edge_index):
+        return self.propagate(edge_index, x=2 * x)
+
+
 def look(group, store):
     """(whether the rows of sources are theirs, and each is there once; words of what is refused) of one batch."""
     batch = next(
@@ -133,6 +140,8 @@ def look(group, store):
     ids = batch.sources.n_id
     assert batch.parent is None
     assert batch.hop.tolist() == sorted(batch.hop.tolist())
+    data = batch.to_pyg()
+    assert len(Cooperative(Unannotated())(data.x, data.edge_index)) == len(ids)
     words = []
     for ask in (lambda: batch.blocks, lambda: batch.to_pyg(pad=ramet.Pad(nodes=9, edges=9))):
         try:

@@ -378,3 +378,13 @@ def test_heterogeneous_inference(tmp_path):
         seen.clear()
         for rows in zip(*(out.values() if nodes is None else [out] for out in found), strict=True):
             assert torch.equal(rows[0], rows[1]) and torch.equal(rows[0], rows[2])
+
+    def skips(first):  # the layer itself needs the papers' rows, which are gathered then
+        def layer(x, block):
+            before, rows = 2 * x["paper"], first(x, block)
+            return rows | {"paper": rows["paper"] + before[: block.num_dst["paper"]]}
+
+        return layer
+
+    found = [layerwise(graph, [skips(layer)] * 2, batch_size=7) for layer in (in_place, gathered)]
+    assert all(torch.equal(found[0][t], found[1][t]) for t in found[0])

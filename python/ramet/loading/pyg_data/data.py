@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ramet.loading.batch import Batch
 
 LINK_WORDS, PAIR_WORDS = ("input_id",), ("edge_label_index", "edge_label", "edge_label_time")
+OF_RANKS = "sources", "ends"  # of a batch that ranks made together
 TRIPLET_WORDS = ("src_index", "dst_pos_index", "dst_neg_index")
 
 
@@ -32,7 +33,7 @@ def to_pyg(batch: Batch, pad: Pad | None = None):
     rows, n_ids = rows_of_nodes(batch), by_type(batch.n_id, graph.node_types)
     tables = {t: list(rows.get(t, ())) for t in nodes}
     tables |= {t: [name for of, name in batch.origin.requests if of == t] for t in edges}
-    names = attribute_names(tables, graph.is_hetero)
+    names = attribute_names(tables, graph.is_hetero, OF_RANKS if cooperative else ())
     for t, store in nodes.items():
         store.n_id = n_ids[t]
         for name, attribute in names[t].items():

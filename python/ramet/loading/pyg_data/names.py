@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from ramet._support.arguments import EdgeTypeName
 from ramet._support.log import warn_once
@@ -14,19 +14,20 @@ OF_PYG = {  # what PyG's classes read from a storage, and its loaders write into
     *TOPOLOGY,
     *("num_nodes", "num_edges", "num_sampled_nodes", "num_sampled_edges"),
     *("batch", "ptr", "batch_size", "input_id", "root_n_id", "seed_time"),
-    *("sources", "ends"),  # of a batch that ranks made together
 }
 Of = str | EdgeTypeName  # node type or edge type
 
 
-def attribute_names(tables: Mapping[Of, Iterable[str]], is_hetero: bool) -> dict[Of, dict[str, str]]:
+def attribute_names(
+    tables: Mapping[Of, Iterable[str]], is_hetero: bool, also: Collection[str] = ()
+) -> dict[Of, dict[str, str]]:
     """By type, the attribute that each of its tables is: "feat" is `x`, "label" is `y`, and others have their own name.
     A name that is taken, by PyG or by another table of the storage, gets "node_" or "edge_" before it, which a log line
-    says. is_hetero: whether each type has a storage of its own."""
+    says. is_hetero: whether each type has a storage of its own. also: more names that are taken."""
     found: dict[Of, dict[str, str]] = {}
-    taken = set(OF_PYG)
+    taken = {*OF_PYG, *also}
     for of, of_type in tables.items():
-        taken = set(OF_PYG) if is_hetero else taken
+        taken = {*OF_PYG, *also} if is_hetero else taken
         names, found[of], is_node_type = list(of_type), {}, isinstance(of, str)
         for name in names:
             usual = PYG_NAMES.get(name, name) if is_node_type else name

@@ -58,7 +58,9 @@ class Conv(torch.nn.Module):
         x_src, x_dst = (x, x) if one else _as_pair(x)
         if in_place and isinstance(x_src, RowsInPlace) and x_src.is_of(block):
             edges, is_own = block.edges_of_all, isinstance(x_dst, RowsInPlace) and x_dst.is_of(block)
-            return edges, x_src.of_all[: edges.num_src], x_dst.own[: edges.num_dst] if is_own else plain(x_dst)
+            x_dst = x_dst.own if is_own else plain(x_dst)
+            own = None if x_dst is None else _first(x_dst, edges.num_dst, "destinations")
+            return edges, x_src.of_all[: edges.num_src], own
         x_src, x_dst = plain(x_src), plain(x_dst)
         if isinstance(block, torch.Tensor):  # of whose destinations a TableRows does not know
             x_src, x_dst = rows_of(x_src), rows_of(x_dst)
