@@ -1,5 +1,6 @@
 """One copy of a graph, whatever process uses it and however that was started; and nothing left behind."""
 
+import gc
 import contextlib
 import os
 import pickle
@@ -244,10 +245,11 @@ def test_graphs_that_are_dropped_give_back_memory_and_descriptors(store):
         return len(Path("/proc/self/maps").read_text().splitlines())
 
     once()
+    gc.collect()  # graphs of earlier tests
     before = processes.descriptors(), mappings()
     for _ in range(20):
         once()
-    assert processes.descriptors() == before[0] and mappings() <= before[1] + 5
+    assert processes.descriptors() <= before[0] and mappings() <= before[1] + 5
 
 
 # ---- reading and writing
