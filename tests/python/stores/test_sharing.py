@@ -1,7 +1,7 @@
 """One copy of a graph, whatever process uses it and however that was started; and nothing left behind."""
 
-import gc
 import contextlib
+import gc
 import os
 import pickle
 import shutil
