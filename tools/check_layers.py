@@ -57,7 +57,7 @@ EXPORTS = {
     "cuda_sampling cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
     "device": "device_memory",
     "exchange": "asked_nodes incoming_ids message routes",
-    "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_places "
+    "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_positions "
     "device/named_rows device/placement_plan",
     "sampling": "cooperative_sampler node_index links/edge_finder rows",
 }

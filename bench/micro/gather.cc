@@ -82,9 +82,9 @@ void read_then_write(const Memory& memory, std::span<const int64_t> ids, int64_t
 
 void copy_linearly(const Memory& memory, std::span<const int64_t> ids, int64_t row_bytes) {
   const auto bytes = ids.size() * static_cast<size_t>(row_bytes);
-  const size_t places = memory.table.bytes() / bytes;
-  const size_t place = static_cast<size_t>(ids[0]) % places;
-  std::memcpy(memory.out.as(), memory.table.as() + place * bytes, bytes);
+  const size_t positions = memory.table.bytes() / bytes;
+  const size_t position = static_cast<size_t>(ids[0]) % positions;
+  std::memcpy(memory.out.as(), memory.table.as() + position * bytes, bytes);
 }
 
 void gather(const Memory& memory, std::span<const int64_t> ids, int64_t row_bytes, int threads) {

@@ -8,17 +8,17 @@ namespace {
 
 constexpr size_t kAhead = 128;  // loads
 
-// The sum of values[places[i]] over all i.
-template <typename Value, typename Place>
-uint64_t sum_at(const Value* values, std::span<const Place> places) {
+// The sum of values[positions[i]] over all i.
+template <typename Value, typename Position>
+uint64_t sum_at(const Value* values, std::span<const Position> positions) {
   uint64_t sum = 0;
-  const size_t steady = places.size() - std::min(places.size(), kAhead);
+  const size_t steady = positions.size() - std::min(positions.size(), kAhead);
   for (size_t i = 0; i < steady; ++i) {
-    __builtin_prefetch(&values[places[i + kAhead]], 0, 2);
-    sum += static_cast<uint64_t>(values[places[i]]);
+    __builtin_prefetch(&values[positions[i + kAhead]], 0, 2);
+    sum += static_cast<uint64_t>(values[positions[i]]);
   }
-  for (size_t i = steady; i < places.size(); ++i)
-    sum += static_cast<uint64_t>(values[places[i]]);
+  for (size_t i = steady; i < positions.size(); ++i)
+    sum += static_cast<uint64_t>(values[positions[i]]);
   return sum;
 }
 

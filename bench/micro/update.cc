@@ -26,7 +26,7 @@ struct Sizes {
   int64_t rows, updated;
 };
 
-struct Place {
+struct Position {
   int64_t row, position;
 };
 
@@ -36,7 +36,7 @@ struct Rows {
   std::deque<HugeBuffer> tables;  // weights, then state
   HugeBuffer gradients;
   std::vector<int64_t> ids;
-  std::vector<Place> sorted;  // by row
+  std::vector<Position> sorted;  // by row
 
   explicit Rows(Sizes of)
       : sizes(of), gradients(static_cast<size_t>(of.updated * kRowBytes)), ids(all_rows(of.rows)) {
@@ -47,7 +47,7 @@ struct Rows {
     ids.resize(static_cast<size_t>(of.updated));
     for (size_t i = 0; i < ids.size(); ++i)
       sorted.push_back({ids[i], static_cast<int64_t>(i)});
-    std::ranges::sort(sorted, {}, &Place::row);
+    std::ranges::sort(sorted, {}, &Position::row);
     std::fill_n(gradients.as<float>(), of.updated * kWidth, 0.01F);
     for (int i = 0; i < 3; ++i)
       tables.emplace_back(static_cast<size_t>(of.rows * kRowBytes));

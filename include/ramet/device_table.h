@@ -17,15 +17,16 @@
 
 namespace ramet {
 
-class DevicePlaces;
+class DevicePositions;
 
 class DeviceTable {
  public:
-  // `places`: the places of rows by id; none: a row's place is its id.
-  explicit DeviceTable(Table rows_by_place, const std::optional<RowPlaces>& places = std::nullopt);
+  // `positions`: the positions of rows by id; none: a row's position is its id.
+  explicit DeviceTable(Table rows_by_position,
+                       const std::optional<RowPositions>& positions = std::nullopt);
 
   // Writes row ids[i] to row i of `out` on the stream, as CudaTable::gather(). Waits until all ids
-  // are checked; with a bad id nothing is read. With places options.bad is not used.
+  // are checked; with a bad id nothing is read. With positions options.bad is not used.
   void gather(const Array& ids,
               const Array& out,
               CudaStreamHandle stream,
@@ -34,7 +35,7 @@ class DeviceTable {
  private:
   CudaTable rows_;
   int64_t num_rows_;
-  std::shared_ptr<const DevicePlaces> places_;
+  std::shared_ptr<const DevicePositions> positions_;
 };
 
 }  // namespace ramet

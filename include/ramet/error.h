@@ -1,5 +1,5 @@
 // Error: the only exception type that Ramet throws. Its message names the value, the bound
-// and the place (file, array, position); its code says which kind of failure it is, so that
+// and the location (file, array, position); its code says which kind of failure it is, so that
 // a binding can map it to its language's exceptions. A call that throws has had no effect.
 #pragma once
 
@@ -66,18 +66,18 @@ template <typename... Parts>
 [[noreturn]] void throw_invalid(const Parts&... parts) {
   throw_error(ErrorCode::kInvalidArgument, parts...);
 }
-// A store whose bytes contradict each other: "<place>: <what>".
+// A store whose bytes contradict each other: "<location>: <what>".
 template <typename... Parts>
-[[noreturn]] void throw_corrupt(std::string_view place, const Parts&... what) {
-  throw_error(ErrorCode::kCorrupt, place, ": ", what...);
+[[noreturn]] void throw_corrupt(std::string_view location, const Parts&... what) {
+  throw_error(ErrorCode::kCorrupt, location, ": ", what...);
 }
-// The same of one entry of an array: "<place>, entry 7: 9 is outside [0, 3)".
+// The same of one entry of an array: "<location>, entry 7: 9 is outside [0, 3)".
 template <typename... Parts>
-[[noreturn]] void throw_corrupt_entry(std::string_view place,
+[[noreturn]] void throw_corrupt_entry(std::string_view location,
                                       int64_t position,
                                       int64_t value,
                                       const Parts&... what) {
-  throw_error(ErrorCode::kCorrupt, place, ", entry ", position, ": ", value, " ", what...);
+  throw_error(ErrorCode::kCorrupt, location, ", entry ", position, ": ", value, " ", what...);
 }
 
 // The check of every position that a caller names: a step, a rank, a type, a part.

@@ -55,9 +55,9 @@ struct EdgeType {
   Array indices;           // int32 or int64[num_edges], ids of source nodes
   Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position, which
                            // is so in whole stores alone
-  std::string indptr_place, indices_place;  // how errors name these files
-  std::map<std::string, Array> tables;      // num_edges rows each, in CSC order
-  std::map<std::string, Array> scales;      // of quantized tables, by name of the table
+  std::string indptr_location, indices_location;  // how errors name these files
+  std::map<std::string, Array> tables;            // num_edges rows each, in CSC order
+  std::map<std::string, Array> scales;            // of quantized tables, by name of the table
   // The int64 table, of these edges or of their sources, by which each row is said to be sorted, as
   // the name of an array of the store; or "".
   std::string sorted_by = {};

@@ -38,7 +38,7 @@ class NodeIds {
   std::string kind_;
   IdList ids_;
   Array order_;
-  std::string values_place_, offsets_place_, order_place_;
+  std::string values_location_, offsets_location_, order_location_;
 };
 
 }  // namespace ramet

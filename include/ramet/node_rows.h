@@ -20,23 +20,23 @@ namespace ramet {
 class NodeRows {
  public:
   // One node type of a part: what errors name, and who owns the nodes.
-  struct Place {
+  struct Context {
     Part part;
     std::string type;
     Array owner;  // int64[parts + 1] or uint8 or uint16[nodes]: Ownership reads it
-    std::string owner_place, owned_place;
+    std::string owner_location, owned_location;
   };
 
   NodeRows() = default;  // of no nodes
   // Of a whole store.
   [[nodiscard]] static NodeRows all(int64_t num_nodes);
   // Of a part that owns the nodes from `begin` to `end`.
-  [[nodiscard]] static NodeRows range(int64_t begin, int64_t end, Place place);
+  [[nodiscard]] static NodeRows range(int64_t begin, int64_t end, Context context);
   // Of a part that owns the nodes of the bitmap `owned`, num_rows of num_nodes.
   [[nodiscard]] static NodeRows bitmap(Array owned,
                                        int64_t num_nodes,
                                        int64_t num_rows,
-                                       Place place);
+                                       Context context);
 
   // Row v is node v, for all nodes.
   [[nodiscard]] bool is_whole() const { return form_ == Form::kAll; }
@@ -72,7 +72,7 @@ class NodeRows {
   int64_t num_nodes_ = 0, num_rows_ = 0;
   int64_t begin_ = 0;  // of a range
   Array owned_;        // a bitmap: owned_bitmap.h
-  std::shared_ptr<const Place> place_;
+  std::shared_ptr<const Context> context_;
 };
 
 }  // namespace ramet

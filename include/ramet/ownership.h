@@ -29,10 +29,10 @@ class Ownership {
   [[nodiscard]] static Ownership ranges(const Array& bounds);
   // A hash of the node type's name and the node's id names the owner.
   [[nodiscard]] static Ownership hashed(const std::string& type, int64_t num_nodes, int64_t parts);
-  // `owners`: uint8 or uint16 [number of nodes]. `place`: its name in errors.
+  // `owners`: uint8 or uint16 [number of nodes]. `location`: its name in errors.
   [[nodiscard]] static Ownership by_vector(Array owners,
                                            int64_t parts,
-                                           std::string place = "the vector of owners");
+                                           std::string location = "the vector of owners");
 
   [[nodiscard]] int64_t parts() const { return parts_; }
   [[nodiscard]] int64_t num_nodes() const { return num_nodes_; }

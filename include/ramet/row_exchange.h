@@ -1,6 +1,6 @@
 // Rows moving between ranks that share a table: lists of rows, through shared memory of a machine
 // or in a message, and rows that a rank requests from others. The engine computes messages and
-// receivers; the caller moves the bytes. Rows are named by their places (whole_table.h).
+// receivers; the caller moves the bytes. Rows are named by their positions (whole_table.h).
 //
 // `is_local`: by rank, whether it is on this machine. Their rows are read and written in place, and
 // never in a message.
@@ -32,11 +32,11 @@ inline constexpr int64_t kPackUnit = 64;
 void pack(std::span<const RowList> lists, std::byte* out, int threads = 1);
 
 // Views of lists packed at `bytes`, an address that is a multiple of 8. Rows have `form`; their
-// dtype may be float32 instead. Ids are places below `num_places`. `sender`: its name in errors,
-// "rank 3".
+// dtype may be float32 instead. Ids are positions below `num_positions`. `sender`: its name in
+// errors, "rank 3".
 [[nodiscard]] std::vector<RowList> unpack(std::span<const std::byte> bytes,
                                           const RowForm& form,
-                                          int64_t num_places,
+                                          int64_t num_positions,
                                           const std::string& sender);
 
 // Which values of a repeated row are sent.
@@ -44,7 +44,7 @@ enum class Repeats : uint8_t { kAll, kLast };
 
 // For each rank that is not local: its rows of every list, packed. For other ranks nothing.
 [[nodiscard]] Message push(std::span<const RowList> lists,
-                           const RowPlaces& places,
+                           const RowPositions& positions,
                            const std::vector<bool>& is_local,
                            Repeats repeats,
                            int threads = 1);
@@ -52,15 +52,16 @@ enum class Repeats : uint8_t { kAll, kLast };
 // Rows that this rank gathers. Each distinct row is requested once from ranks that are not local.
 class RowPull {
  public:
-  // `wanted`: places. It is kept, as a view.
+  // `wanted`: positions. It is kept, as a view.
   RowPull(std::span<const int64_t> wanted,
-          const RowPlaces& places,
+          const RowPositions& positions,
           const std::vector<bool>& is_local,
           const RowForm& form);
 
-  // int64 places, ascending, for each rank.
+  // int64 positions, ascending, for each rank.
   [[nodiscard]] Message requests() const;
-  // The rows that every rank requested from this one. It owns `own` of `rows`, all rows by place.
+  // The rows that every rank requested from this one. It owns `own` of `rows`, all rows by
+  // position.
   [[nodiscard]] static Message answer(const Message& requests,
                                       const Table& rows,
                                       NodeRange own,
@@ -72,7 +73,7 @@ class RowPull {
  private:
   std::span<const int64_t> wanted_;
   int64_t row_bytes_;
-  std::vector<int64_t> asked_;   // distinct places, ascending
+  std::vector<int64_t> asked_;   // distinct positions, ascending
   std::vector<int64_t> counts_;  // of them, by rank
   std::vector<int64_t> at_;      // of each wanted row: where it begins in the answers; -1: local
 };

@@ -6,7 +6,7 @@
 // make one per thread. Making one is cheap: samplers recycle scratch memory. The Minibatch owns its
 // arrays (pooled buffers) and may outlive the sampler. Failure: bad options are kInvalidArgument,
 // bad seeds and excluded edges kOutOfRange, a store whose rows do not fit kCorrupt, each with
-// value, bound and place. The sampler stays usable.
+// value, bound and location. The sampler stays usable.
 #pragma once
 
 #include <atomic>

@@ -97,7 +97,7 @@ class Store {
   // from before there were ids.
   [[nodiscard]] const std::optional<uint64_t>& id() const { return id_; }
   // "path/node/paper/feat.npy" or "segment:node/paper/feat": how errors name an array.
-  [[nodiscard]] std::string place(const std::string& array_name) const;
+  [[nodiscard]] std::string location(const std::string& array_name) const;
 
  protected:
   // Throws kNotFound.

@@ -19,18 +19,18 @@ inline constexpr int kNoEdgeType = -1;
 // The graph's table of that name.
 struct GraphTable {};
 
-// Rows in this process's addresses that replace a graph's: row v, or the row at its place in
-// `places`, is node v's. If rows are written, a batch has them as they were when it was made.
+// Rows in this process's addresses that replace a graph's: row v, or the row at its position in
+// `positions`, is node v's. If rows are written, a batch has them as they were when it was made.
 struct ProvidedTable {
   Table rows;
-  std::optional<RowPlaces> places = std::nullopt;
+  std::optional<RowPositions> positions = std::nullopt;
 };
 
 // The same with some rows on other machines. They are pulled, which needs a GroupThread.
 struct PulledTable {
   Table rows;
-  RowPlaces places;
-  std::vector<bool> is_local;  // by owner of `places`: its rows are in this process's addresses
+  RowPositions positions;
+  std::vector<bool> is_local;  // by owner of `positions`: its rows are in this process's addresses
   int rank = 0;                // which owner this process is
 };
 
@@ -59,9 +59,9 @@ struct TableRequest {
   // Whether it is read at all nodes of a type, and so worth a cache.
   [[nodiscard]] bool is_of_nodes() const { return !at_seeds && !is_of_edges(); }
   [[nodiscard]] const PulledTable* pulled() const { return std::get_if<PulledTable>(&rows); }
-  // nullptr: the graph's; also if places are node ids.
+  // nullptr: the graph's; also if positions are node ids.
   [[nodiscard]] const Table* table() const;
-  [[nodiscard]] const RowPlaces* places() const;
+  [[nodiscard]] const RowPositions* positions() const;
 };
 
 inline const Table* TableRequest::table() const {
@@ -69,10 +69,10 @@ inline const Table* TableRequest::table() const {
   return pulled() == nullptr ? nullptr : &pulled()->rows;
 }
 
-inline const RowPlaces* TableRequest::places() const {
-  if (pulled() != nullptr) return &pulled()->places;
+inline const RowPositions* TableRequest::positions() const {
+  if (pulled() != nullptr) return &pulled()->positions;
   const auto* provided = std::get_if<ProvidedTable>(&rows);
-  return provided != nullptr && provided->places ? &*provided->places : nullptr;
+  return provided != nullptr && provided->positions ? &*provided->positions : nullptr;
 }
 
 }  // namespace ramet

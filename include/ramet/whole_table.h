@@ -1,6 +1,6 @@
-// RowPlaces and WholeTable: rows of a table in several pieces, one for each owner, all in one range
-// of addresses (map_side_by_side of shared_memory.h). A row's *place* is its row number in that
-// range.
+// RowPositions and WholeTable: rows of a table in several pieces, one for each owner, all in one
+// range of addresses (map_side_by_side of shared_memory.h). A row's *position* is its row number in
+// that range.
 //
 // Memory: values that share the map and the rows, and keep them alive. Threads and forks: immutable
 // but for the rows; any may read, and no two write the same rows at once. Failure: kOutOfRange
@@ -18,50 +18,50 @@
 
 namespace ramet {
 
-class RowPlaces {
+class RowPositions {
  public:
-  // A row's place is its id. `ranges`: of ids.
-  [[nodiscard]] static RowPlaces dense(Ownership ranges);
-  // The rows of part k, in the order of their ids, are the places from k * stride on. `map`: the
+  // A row's position is its id. `ranges`: of ids.
+  [[nodiscard]] static RowPositions dense(Ownership ranges);
+  // The rows of part k, in the order of their ids, are the positions from k * stride on. `map`: the
   // output of write_map(), or nothing if the owners are ranges.
-  [[nodiscard]] static RowPlaces strided(Ownership owners, int64_t stride, Array map = {});
+  [[nodiscard]] static RowPositions strided(Ownership owners, int64_t stride, Array map = {});
 
   [[nodiscard]] int64_t num_rows() const { return owners_.num_nodes(); }
-  [[nodiscard]] int64_t num_places() const { return num_places_; }
+  [[nodiscard]] int64_t num_positions() const { return num_positions_; }
   [[nodiscard]] int64_t parts() const { return owners_.parts(); }
   [[nodiscard]] bool is_dense() const { return is_dense_; }
   [[nodiscard]] int64_t stride() const { return stride_; }  // 0 where it is dense
   [[nodiscard]] const Ownership& owners() const { return owners_; }
   [[nodiscard]] const Array& map() const { return map_; }
 
-  // How places follow from ids where owners are ranges: place = id + deltas[part], where parts 1,
-  // 2,
-  // ... begin at `begins`, filled up to 2^n - 1. Of dense places one part. Else empty.
+  // How positions follow from ids where owners are ranges: position = id + deltas[part], where
+  // parts 1, 2,
+  // ... begin at `begins`, filled up to 2^n - 1. Of dense positions one part. Else empty.
   struct Ranges {
     std::vector<int64_t> begins, deltas;
   };
   [[nodiscard]] Ranges ranges() const;
-  // The places of the rows of a part. kOutOfRange unless `part` is a part.
-  [[nodiscard]] NodeRange places_of(int64_t part) const;
-  // places[i] = the place of row ids[i].
-  void look_up(std::span<const int64_t> ids, int64_t* places, int threads = 1) const;
-  // Of ids [begin, end) alone, to places[0], places[1], ...
-  void look_up(std::span<const int64_t> ids, int64_t begin, int64_t end, int64_t* places) const;
+  // The positions of the rows of a part. kOutOfRange unless `part` is a part.
+  [[nodiscard]] NodeRange positions_of(int64_t part) const;
+  // positions[i] = the position of row ids[i].
+  void look_up(std::span<const int64_t> ids, int64_t* positions, int threads = 1) const;
+  // Of ids [begin, end) alone, to positions[0], positions[1], ...
+  void look_up(std::span<const int64_t> ids, int64_t begin, int64_t end, int64_t* positions) const;
   // int64: the ids of a part's rows, ascending.
   [[nodiscard]] Array owned(int64_t part) const;
 
  private:
-  explicit RowPlaces(Ownership owners) : owners_(std::move(owners)) {}
-  // Whether all ids are rows; then their places.
-  [[nodiscard]] bool look_up_piece(std::span<const int64_t> ids, int64_t* places) const;
-  [[nodiscard]] bool look_up_in_ranges(std::span<const int64_t> ids, int64_t* places) const;
+  explicit RowPositions(Ownership owners) : owners_(std::move(owners)) {}
+  // Whether all ids are rows; then their positions.
+  [[nodiscard]] bool look_up_piece(std::span<const int64_t> ids, int64_t* positions) const;
+  [[nodiscard]] bool look_up_in_ranges(std::span<const int64_t> ids, int64_t* positions) const;
   void set_ranges();
 
   Ownership owners_;
   bool is_dense_ = true;
-  int64_t stride_ = 0, num_places_ = 0;
+  int64_t stride_ = 0, num_positions_ = 0;
   std::vector<int64_t> rows_of_;  // by part
-  // Of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1, and place - id by part.
+  // Of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1, and position - id by part.
   std::vector<int64_t> begins_, deltas_;
   Array map_;  // of other owners: int32 or int64 [num_rows]
 };
@@ -70,18 +70,18 @@ class RowPlaces {
 // if that would take more than 2^44 bytes of addresses.
 [[nodiscard]] int64_t stride_of(const Ownership& owners, int64_t row_bytes);
 
-// The dtype of a map: int32 if all places fit, else int64.
+// The dtype of a map: int32 if all positions fit, else int64.
 [[nodiscard]] DType map_dtype(const Ownership& owners, int64_t stride);
-// Writes the place of every row. `out`: map_dtype() [num_rows], writable.
+// Writes the position of every row. `out`: map_dtype() [num_rows], writable.
 void write_map(const Ownership& owners, int64_t stride, const Array& out);
 
 class WholeTable {
  public:
-  // `rows_by_place`: a row for every place.
-  WholeTable(Table rows_by_place, RowPlaces places);
+  // `rows_by_position`: a row for every position.
+  WholeTable(Table rows_by_position, RowPositions positions);
 
-  [[nodiscard]] const Table& rows_by_place() const { return rows_; }
-  [[nodiscard]] const RowPlaces& places() const { return places_; }
+  [[nodiscard]] const Table& rows_by_position() const { return rows_; }
+  [[nodiscard]] const RowPositions& positions() const { return positions_; }
 
   // As those of Table.
   void gather(std::span<const int64_t> ids, void* out, int threads = 1) const;
@@ -97,10 +97,10 @@ class WholeTable {
   [[nodiscard]] Array piece(int64_t part) const;
 
  private:
-  [[nodiscard]] std::vector<int64_t> places_of(std::span<const int64_t> ids, int threads) const;
+  [[nodiscard]] std::vector<int64_t> positions_of(std::span<const int64_t> ids, int threads) const;
 
   Table rows_;
-  RowPlaces places_;
+  RowPositions positions_;
 };
 
 }  // namespace ramet

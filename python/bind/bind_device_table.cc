@@ -67,8 +67,8 @@ void bind_device_table(nb::module_& m) {
         nb::arg("dtype"), nb::arg("shape"));
   m.def("require_access", &require_access, nb::arg("device"), nb::arg("other"));
   nb::class_<DeviceTable>(m, "DeviceTable")
-      .def(nb::init<Table, const std::optional<RowPlaces>&>(), nb::arg("rows_by_place"),
-           nb::arg("places").none())
+      .def(nb::init<Table, const std::optional<RowPositions>&>(), nb::arg("rows_by_position"),
+           nb::arg("positions").none())
       .def("gather", &gather_on_device, nb::arg("ids"), nb::arg("out"), nb::kw_only(),
            nb::arg("stream"), nb::arg("decode"), nb::call_guard<GilRelease>());
 }

@@ -193,21 +193,23 @@ void bind_loader(nb::module_& m) {
   nb::class_<ProvidedTable>(m, "ProvidedTable")
       .def(
           "__init__",
-          [](ProvidedTable* self, Table rows, std::optional<RowPlaces> places) {
-            new (self) ProvidedTable{std::move(rows), std::move(places)};
+          [](ProvidedTable* self, Table rows, std::optional<RowPositions> positions) {
+            new (self) ProvidedTable{std::move(rows), std::move(positions)};
           },
-          nb::arg("rows"), nb::arg("places").none())
+          nb::arg("rows"), nb::arg("positions").none())
       .def_ro("rows", &ProvidedTable::rows)
-      .def_ro("places", &ProvidedTable::places);
+      .def_ro("positions", &ProvidedTable::positions);
 
   nb::class_<PulledTable>(m, "PulledTable")
       .def(
           "__init__",
-          [](PulledTable* self, Table rows, RowPlaces places, std::vector<bool> is_local,
+          [](PulledTable* self, Table rows, RowPositions positions, std::vector<bool> is_local,
              int rank) {
-            new (self) PulledTable{std::move(rows), std::move(places), std::move(is_local), rank};
+            new (self)
+                PulledTable{std::move(rows), std::move(positions), std::move(is_local), rank};
           },
-          nb::arg("rows"), nb::arg("places"), nb::kw_only(), nb::arg("is_local"), nb::arg("rank"));
+          nb::arg("rows"), nb::arg("positions"), nb::kw_only(), nb::arg("is_local"),
+          nb::arg("rank"));
 
   nb::class_<GraphTable>(m, "GraphTable").def(nb::init<>());
 

@@ -63,10 +63,10 @@ void bind_ownership(nb::module_& m) {
                   nb::arg("parts"))
       .def_static(
           "by_vector",
-          [](const AnyArray& owners, int64_t parts, const std::string& place) {
-            return Ownership::by_vector(keep(owners, false), parts, place);
+          [](const AnyArray& owners, int64_t parts, const std::string& location) {
+            return Ownership::by_vector(keep(owners, false), parts, location);
           },
-          nb::arg("owners").noconvert(), nb::arg("parts"), nb::arg("place"))
+          nb::arg("owners").noconvert(), nb::arg("parts"), nb::arg("location"))
       .def("__repr__",
            [](const Ownership& owners) {
              return "<Ownership of " + std::to_string(owners.num_nodes()) + " rows by " +

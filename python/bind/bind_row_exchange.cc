@@ -57,7 +57,7 @@ void pack_into(const Lists& lists, const Room& out, int threads) {
 }
 
 // (ids, rows) of each list, views that keep the bytes alive. `like`: a table whose rows these are
-// for, by place.
+// for, by position.
 std::vector<nb::tuple> unpack_from(const Bytes& bytes,
                                    const Table& like,
                                    const std::string& sender) {
@@ -74,7 +74,7 @@ std::vector<nb::tuple> unpack_from(const Bytes& bytes,
 }
 
 nb::tuple push_lists(const Lists& lists,
-                     const RowPlaces& places,
+                     const RowPositions& positions,
                      const std::vector<bool>& is_local,
                      bool last,
                      int threads) {
@@ -82,7 +82,7 @@ nb::tuple push_lists(const Lists& lists,
   Message message;
   {
     const GilRelease release;
-    message = push(borrowed, places, is_local, last ? Repeats::kLast : Repeats::kAll, threads);
+    message = push(borrowed, positions, is_local, last ? Repeats::kLast : Repeats::kAll, threads);
   }
   return to_python(message);
 }
@@ -127,11 +127,11 @@ void bind_pull(nb::module_& m) {
   nb::class_<RowPull>(m, "RowPull")
       .def(
           "__init__",
-          [](RowPull* self, const Ids& wanted, const RowPlaces& places,
+          [](RowPull* self, const Ids& wanted, const RowPositions& positions,
              const std::vector<bool>& is_local, const Table& like) {
-            new (self) RowPull(borrow(wanted), places, is_local, like.form(false));
+            new (self) RowPull(borrow(wanted), positions, is_local, like.form(false));
           },
-          nb::arg("wanted").noconvert(), nb::kw_only(), nb::arg("places"), nb::arg("is_local"),
+          nb::arg("wanted").noconvert(), nb::kw_only(), nb::arg("positions"), nb::arg("is_local"),
           nb::arg("like"), nb::keep_alive<1, 2>())
       .def("requests", [](const RowPull& pull) { return to_python(pull.requests()); })
       .def_static("answer", &answer, nb::arg("bytes"), nb::arg("data").noconvert(), nb::kw_only(),
@@ -153,7 +153,7 @@ void bind_row_exchange(nb::module_& m) {
         nb::arg("threads"));
   m.def("unpack", &unpack_from, nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("like"),
         nb::arg("sender"));
-  m.def("push", &push_lists, nb::arg("lists").noconvert(), nb::kw_only(), nb::arg("places"),
+  m.def("push", &push_lists, nb::arg("lists").noconvert(), nb::kw_only(), nb::arg("positions"),
         nb::arg("is_local"), nb::arg("last"), nb::arg("threads"));
   bind_pull(m);
 }

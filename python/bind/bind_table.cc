@@ -112,37 +112,39 @@ Table part(const Table& table, int64_t begin, int64_t end) {
   return Table(rows, table.name());
 }
 
-std::pair<int64_t, int64_t> places_of(const RowPlaces& places, int64_t part) {
-  const NodeRange range = places.places_of(part);
+std::pair<int64_t, int64_t> positions_of(const RowPositions& positions, int64_t part) {
+  const NodeRange range = positions.positions_of(part);
   return {range.begin, range.end};
 }
 
-nb::object look_up(const RowPlaces& places, const Ids& ids) {
+nb::object look_up(const RowPositions& positions, const Ids& ids) {
   const auto found = std::make_shared<std::vector<int64_t>>(ids.size());
-  places.look_up(borrow(ids), found->data());
+  positions.look_up(borrow(ids), found->data());
   return to_numpy({found->data(), DType::kInt64, {static_cast<int64_t>(ids.size())}, found, true});
 }
 
-void bind_places(nb::module_& m) {
-  nb::class_<RowPlaces>(m, "RowPlaces")
-      .def_static("dense", &RowPlaces::dense, nb::arg("ranges"))
+void bind_positions(nb::module_& m) {
+  nb::class_<RowPositions>(m, "RowPositions")
+      .def_static("dense", &RowPositions::dense, nb::arg("ranges"))
       .def_static(
           "strided",
           [](const Ownership& owners, int64_t stride, const std::optional<AnyArray>& map) {
-            return RowPlaces::strided(owners, stride, map ? keep(*map, false) : Array{});
+            return RowPositions::strided(owners, stride, map ? keep(*map, false) : Array{});
           },
           nb::arg("owners"), nb::arg("stride"), nb::arg("map").noconvert().none())
-      .def_prop_ro("num_rows", &RowPlaces::num_rows)
-      .def_prop_ro("num_places", &RowPlaces::num_places)
-      .def_prop_ro("parts", &RowPlaces::parts)
-      .def_prop_ro("is_dense", &RowPlaces::is_dense)
-      .def_prop_ro("stride", &RowPlaces::stride)
-      .def_prop_ro("owners", &RowPlaces::owners, nb::rv_policy::copy)
-      .def("places_of", &places_of, nb::arg("part"))
+      .def_prop_ro("num_rows", &RowPositions::num_rows)
+      .def_prop_ro("num_positions", &RowPositions::num_positions)
+      .def_prop_ro("parts", &RowPositions::parts)
+      .def_prop_ro("is_dense", &RowPositions::is_dense)
+      .def_prop_ro("stride", &RowPositions::stride)
+      .def_prop_ro("owners", &RowPositions::owners, nb::rv_policy::copy)
+      .def("positions_of", &positions_of, nb::arg("part"))
       .def("look_up", &look_up, nb::arg("ids").noconvert())
       .def(
           "owned",
-          [](const RowPlaces& places, int64_t part) { return to_numpy(places.owned(part)); },
+          [](const RowPositions& positions, int64_t part) {
+            return to_numpy(positions.owned(part));
+          },
           nb::arg("part"));
   m.def("stride_of", &stride_of, nb::arg("owners"), nb::arg("row_bytes"));
   m.def(
@@ -222,13 +224,14 @@ void bind_table(nb::module_& m) {
       .def("init_rows", &init, nb::arg("distribution"), nb::kw_only(), nb::arg("seed"),
            nb::arg("ids").noconvert(), nb::arg("num_rows"), nb::arg("threads"));
   bind_rows(table);
-  bind_places(m);
+  bind_positions(m);
   nb::class_<WholeTable> whole(m, "WholeTable");
-  whole.def(nb::init<Table, RowPlaces>(), nb::arg("rows_by_place"), nb::arg("places"))
-      .def_prop_ro("name", [](const WholeTable& rows) { return rows.rows_by_place().name(); })
+  whole.def(nb::init<Table, RowPositions>(), nb::arg("rows_by_position"), nb::arg("positions"))
+      .def_prop_ro("name", [](const WholeTable& rows) { return rows.rows_by_position().name(); })
       .def_prop_ro("is_encoded",
-                   [](const WholeTable& rows) { return rows.rows_by_place().is_encoded(); })
-      .def_prop_ro("scale", [](const WholeTable& rows) { return scale_of(rows.rows_by_place()); });
+                   [](const WholeTable& rows) { return rows.rows_by_position().is_encoded(); })
+      .def_prop_ro("scale",
+                   [](const WholeTable& rows) { return scale_of(rows.rows_by_position()); });
   bind_rows(whole);
 }
 

@@ -63,8 +63,8 @@ class Quantized:
             )
         bad = np.argwhere(~(np.isfinite(scale) & (scale >= 0)))
         if len(bad):
-            place = tuple(bad[0].tolist())
-            raise ValueError(f"scale{list(place)} is {scale[place]}; scales are finite and at least 0")
+            index = tuple(bad[0].tolist())
+            raise ValueError(f"scale{list(index)} is {scale[index]}; scales are finite and at least 0")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,8 +197,8 @@ def _refuse(bad: np.ndarray, chunk: np.ndarray, begin: int, what: str, why: str)
     if not bad.any():
         return
     row, *rest = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    place = ", ".join(str(int(i)) for i in (row + begin, *rest))
-    raise ValueError(f"{what}[{place}] is {chunk[(row, *rest)]}, {why}")
+    index = ", ".join(str(int(i)) for i in (row + begin, *rest))
+    raise ValueError(f"{what}[{index}] is {chunk[(row, *rest)]}, {why}")
 
 
 def _described(value) -> str:

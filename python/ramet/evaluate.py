@@ -39,8 +39,8 @@ class Ranks:
 
     def recall(self, k: int) -> float:
         """The mean over sources of the share of their positives in the first k, expected over the order of ties."""
-        places = np.clip(as_int(k, "k", 1) - self.above, 0, self.tied + 1)
-        return self._mean_of_sources(places / (self.tied + 1), lambda count: count)
+        taken = np.clip(as_int(k, "k", 1) - self.above, 0, self.tied + 1)
+        return self._mean_of_sources(taken / (self.tied + 1), lambda count: count)
 
     def ndcg(self, k: int) -> float:
         """The mean over sources of the normalized discounted cumulative gain of the first k, with gains of 0 and 1 and

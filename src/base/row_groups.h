@@ -1,9 +1,9 @@
-// RowGroups: the places at which each of many rows is named, for scatters that have to be
+// RowGroups: the positions at which each of many rows is named, for scatters that have to be
 // deterministic.
 //
 // A counting sort puts ids into buckets of consecutive rows, in order. Each bucket fits into the
 // caches, and whichever thread takes it sorts it by row and keeps the order of equal rows. So the
-// places of a row lie side by side and in order, for any number of threads, and rows come in
+// entries of a row lie side by side and in order, for any number of threads, and rows come in
 // ascending order, which is kind to the TLB.
 //
 // Memory: its own; the ids are the caller's and are not kept. Threads: one builds; any may look.
@@ -20,23 +20,23 @@
 namespace ramet {
 
 // A row of a bucket in the upper half, a position in the lower half.
-using RowPlace = uint64_t;
+using RowEntry = uint64_t;
 
-// Places of one bucket, sorted. `first_row` is what their rows count from.
+// Entries of one bucket, sorted. `first_row` is what their rows count from.
 struct RowBucket {
   int64_t first_row;
-  std::span<const RowPlace> places;
+  std::span<const RowEntry> entries;
 
   [[nodiscard]] int64_t row(size_t i) const {
-    return first_row + static_cast<int64_t>(places[i] >> 32);
+    return first_row + static_cast<int64_t>(entries[i] >> 32);
   }
   [[nodiscard]] int64_t position(size_t i) const {
-    return static_cast<int64_t>(places[i] & 0xffffffff);
+    return static_cast<int64_t>(entries[i] & 0xffffffff);
   }
-  // Behind the last place of the row at `first`.
+  // Behind the last entry of the row at `first`.
   [[nodiscard]] size_t end_of_row(size_t first) const {
     size_t last = first + 1;
-    while (last < places.size() && row(last) == row(first))
+    while (last < entries.size() && row(last) == row(first))
       ++last;
     return last;
   }
@@ -58,8 +58,8 @@ class RowGroups {
 
   int64_t begin_, end_;
   int shift_ = 0;                // of rows: to their bucket
-  std::vector<int64_t> starts_;  // of buckets among places_
-  std::vector<RowPlace> places_;
+  std::vector<int64_t> starts_;  // of buckets among entries_
+  std::vector<RowEntry> entries_;
 };
 
 }  // namespace ramet

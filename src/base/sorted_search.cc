@@ -1,6 +1,6 @@
 // Interpolation: between a lower and an upper bound, a value is expected where the straight line
 // between both has it (Perl, Itai, Avni: "Interpolation search: a log log N search", CACM 1978).
-// There a cache line of values is counted in vectors: it has the place, or is a new bound. Where
+// There a cache line of values is counted in vectors: it has the position, or is a new bound. Where
 // values lie unevenly this may take long, so after a few steps the middle is looked at instead.
 //
 // Steps of some searches alternate: the memory of each was requested a round before. A search that
@@ -44,7 +44,7 @@ class SideBySide {
  private:
   static constexpr int64_t kLine = 64 / sizeof(T);
 
-  // The place is in begin .. end; the values before and behind are about `low` and `high`.
+  // The position is in begin .. end; the values before and behind are about `low` and `high`.
   struct State {
     int64_t begin, end;
     double low, high;

@@ -12,7 +12,7 @@ void Routes<Id>::build(std::span<const Id> nodes,
   size_ = nodes.size();
   owner_.reserve(size_, 0);
   sorted_ = pool.allocate_array(kDTypeOf<Id>, {static_cast<int64_t>(size_)});
-  place_.reserve(size_, 0);
+  positions_.reserve(size_, 0);
   const uint16_t* owner = owner_.data();
   auto* sorted = static_cast<Id*>(sorted_.data);
   if (names.have_trees()) {
@@ -28,9 +28,9 @@ void Routes<Id>::build(std::span<const Id> nodes,
   for (size_t rank = 1; rank < next.size(); ++rank)
     next[rank] = next[rank - 1] + static_cast<int32_t>(counts_[rank - 1]);
   for (size_t i = 0; i < size_; ++i) {
-    const int32_t place = next[owner[i]]++;
-    place_.data()[i] = place;
-    sorted[place] = nodes[i];
+    const int32_t position = next[owner[i]]++;
+    positions_.data()[i] = position;
+    sorted[position] = nodes[i];
   }
 }
 

@@ -32,8 +32,8 @@ class Routes {
   [[nodiscard]] Array take_ids(const AskedNodes& names);
   // By node, as they were given: who owns it.
   [[nodiscard]] std::span<const uint16_t> owners() const { return {owner_.data(), size_}; }
-  // place()[i] is where nodes[i] stands among them.
-  [[nodiscard]] std::span<const int32_t> place() const { return {place_.data(), size_}; }
+  // positions()[i] is where nodes[i] stands among them.
+  [[nodiscard]] std::span<const int32_t> positions() const { return {positions_.data(), size_}; }
 
  private:
   size_t size_ = 0;
@@ -41,7 +41,7 @@ class Routes {
   GrowArray<uint16_t> owner_;
   std::vector<int64_t> counts_;
   Array sorted_;
-  GrowArray<int32_t> place_;
+  GrowArray<int32_t> positions_;
 };
 
 }  // namespace ramet

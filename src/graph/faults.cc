@@ -20,13 +20,16 @@ void ArrayFaults::append(ArrayFaults&& later) {
                     first + static_cast<ptrdiff_t>(std::min(room, later.sentences_.size())));
 }
 
-std::vector<std::string> ArrayFaults::take(const std::string& place) && {
-  if (count_ > kShown) sentences_.push_back(concat(place, ": and ", count_ - kShown, " more"));
+std::vector<std::string> ArrayFaults::take(const std::string& location) && {
+  if (count_ > kShown) sentences_.push_back(concat(location, ": and ", count_ - kShown, " more"));
   return std::move(sentences_);
 }
 
-bool Faults::check(
-    const std::string& place, int64_t n, int64_t entry_bytes, const Check& check, int64_t grain) {
+bool Faults::check(const std::string& location,
+                   int64_t n,
+                   int64_t entry_bytes,
+                   const Check& check,
+                   int64_t grain) {
   ArrayFaults found;
   for (int64_t first = 0; first < n; first += grain * kPieces) {
     const int64_t count = std::min(grain * kPieces, n - first);
@@ -40,7 +43,7 @@ bool Faults::check(
     if (progress_) progress_(done_, total_);
   }
   const bool is_good = found.empty();
-  for (std::string& sentence : std::move(found).take(place))
+  for (std::string& sentence : std::move(found).take(location))
     sentences_.push_back(std::move(sentence));
   return is_good;
 }

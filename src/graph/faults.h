@@ -20,16 +20,19 @@ class ArrayFaults {
   void add(const Parts&... sentence) {
     if (++count_ <= kShown) sentences_.push_back(concat(sentence...));
   }
-  // "<place>, entry 7: 9 is outside [0, 3)".
+  // "<location>, entry 7: 9 is outside [0, 3)".
   template <typename... Parts>
-  void add_entry(const std::string& place, int64_t position, int64_t value, const Parts&... what) {
-    add(place, ", entry ", position, ": ", value, " ", what...);
+  void add_entry(const std::string& location,
+                 int64_t position,
+                 int64_t value,
+                 const Parts&... what) {
+    add(location, ", entry ", position, ": ", value, " ", what...);
   }
   void append(ArrayFaults&& later);
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool shows_no_more() const noexcept { return count_ >= kShown; }
   // The sentences, and one on those that are not shown.
-  [[nodiscard]] std::vector<std::string> take(const std::string& place) &&;
+  [[nodiscard]] std::vector<std::string> take(const std::string& location) &&;
 
  private:
   static constexpr int64_t kShown = 20;
@@ -48,7 +51,7 @@ class Faults {
 
   // Calls check() for pieces of [0, n), of `grain` entries, on several threads. Whether all is
   // well.
-  bool check(const std::string& place,
+  bool check(const std::string& location,
              int64_t n,
              int64_t entry_bytes,
              const Check& check,

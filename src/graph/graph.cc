@@ -16,15 +16,16 @@
 namespace ramet {
 namespace {
 
-void require_ids(const Array& array, const std::string& place) {
+void require_ids(const Array& array, const std::string& location) {
   if (array.shape.size() != 1 || (array.dtype != DType::kInt32 && array.dtype != DType::kInt64)) {
-    throw_corrupt(place, "holds ", array.describe(), ", expected one dimension of int32 or int64");
+    throw_corrupt(location, "holds ", array.describe(),
+                  ", expected one dimension of int32 or int64");
   }
 }
 
-void require_rows(const Array& array, int64_t rows, const std::string& place) {
+void require_rows(const Array& array, int64_t rows, const std::string& location) {
   if (array.rows() == rows) return;
-  throw_corrupt(place, "has ", array.rows(), " rows, expected ", rows);
+  throw_corrupt(location, "has ", array.rows(), " rows, expected ", rows);
 }
 
 // "node/paper/feat" -> {"paper", "feat"}
@@ -34,18 +35,18 @@ std::pair<std::string, std::string> split_name(const std::string& array_name) {
   return {array_name.substr(first + 1, second - first - 1), array_name.substr(second + 1)};
 }
 
-void check_indptr(const EdgeType& edges, int64_t num_rows, const std::string& place) {
+void check_indptr(const EdgeType& edges, int64_t num_rows, const std::string& location) {
   const Array& indptr = edges.indptr;
   if (indptr.shape.size() != 1 || indptr.dtype != DType::kInt64) {
-    throw_corrupt(place, "holds ", indptr.describe(), ", expected one dimension of int64");
+    throw_corrupt(location, "holds ", indptr.describe(), ", expected one dimension of int64");
   }
-  require_rows(indptr, num_rows + 1, place);
+  require_rows(indptr, num_rows + 1, location);
   const auto offsets = indptr.as<int64_t>();
   if (offsets.front() != 0) {
-    throw_corrupt(place, "begins with ", offsets.front(), ", expected 0");
+    throw_corrupt(location, "begins with ", offsets.front(), ", expected 0");
   }
   if (offsets.back() != edges.num_edges()) {
-    throw_corrupt(place, "ends with ", offsets.back(), ", but indices has ", edges.num_edges(),
+    throw_corrupt(location, "ends with ", offsets.back(), ", but indices has ", edges.num_edges(),
                   " entries");
   }
 }
@@ -65,7 +66,7 @@ void add_table(const Store& store,
                std::map<std::string, Array>& scales) {
   const Array& array = store.arrays().at(array_name);
   if (is_scale(store, array_name)) return;
-  require_rows(array, rows, store.place(array_name));
+  require_rows(array, rows, store.location(array_name));
   const std::string table = decode_name(split_name(array_name).second);
   tables.emplace(table, array);
   const auto dtype = store.table_dtypes().find(array_name);
@@ -75,19 +76,19 @@ void add_table(const Store& store,
 
 int position_of_type(const std::vector<NodeType>& types,
                      const std::string& name,
-                     const std::string& place) {
+                     const std::string& location) {
   for (size_t t = 0; t < types.size(); ++t) {
     if (types[t].name == name) return static_cast<int>(t);
   }
-  throw_corrupt(place, "node type '", name, "' is not declared in ramet.txt");
+  throw_corrupt(location, "node type '", name, "' is not declared in ramet.txt");
 }
 
 void require_edge_type(const std::vector<EdgeType>& types,
                        const std::string& encoded,
-                       const std::string& place) {
+                       const std::string& location) {
   const auto is_named = [&encoded](const EdgeType& type) { return type.encoded == encoded; };
   if (std::none_of(types.begin(), types.end(), is_named))
-    throw_corrupt(place, "there is no edge type '", encoded, "'");
+    throw_corrupt(location, "there is no edge type '", encoded, "'");
 }
 
 // The arrays of each type, by file name.
@@ -107,8 +108,8 @@ TypeFolders type_folders(const Store& store, std::string_view kind) {
 void read_ids(const Store& store, std::vector<NodeType>& types) {
   for (const auto& [encoded, files] : type_folders(store, "ids/")) {
     const std::string folder = "ids/" + encoded;
-    const std::string place = store.place(folder + "/" + files.begin()->first);
-    const int position = position_of_type(types, decode_name(encoded), place);
+    const std::string location = store.location(folder + "/" + files.begin()->first);
+    const int position = position_of_type(types, decode_name(encoded), location);
     NodeType& type = types[static_cast<size_t>(position)];
     type.ids.emplace(store, folder, type.num_nodes);
   }
@@ -124,16 +125,18 @@ std::vector<NodeType> read_node_types(const Store& store) {
     if (name.rfind("node/", 0) != 0) continue;
     const std::string type = decode_name(split_name(name).first);
     NodeType& node_type =
-        types[static_cast<size_t>(position_of_type(types, type, store.place(name)))];
+        types[static_cast<size_t>(position_of_type(types, type, store.location(name)))];
     add_table(store, name, node_type.num_rows, node_type.tables, node_type.scales);
   }
   read_ids(store, types);
   return types;
 }
 
-Array take(std::map<std::string, Array>& files, const std::string& file, const std::string& place) {
+Array take(std::map<std::string, Array>& files,
+           const std::string& file,
+           const std::string& location) {
   const auto it = files.find(file);
-  if (it == files.end()) throw_corrupt(place, "is missing");
+  if (it == files.end()) throw_corrupt(location, "is missing");
   Array array = it->second;
   files.erase(it);
   return array;
@@ -144,25 +147,27 @@ EdgeType read_edge_type(const Store& store,
                         const std::string& folder,
                         const EdgeTypeName& name,
                         std::map<std::string, Array> files) {
-  const auto place = [&](const std::string& file) { return store.place(folder + "/" + file); };
+  const auto location = [&](const std::string& file) {
+    return store.location(folder + "/" + file);
+  };
   EdgeType edges;
   edges.name = name;
   edges.encoded = name.encoded();
   edges.name_hash = hash_name(edges.encoded);
-  edges.indptr_place = place("indptr");
-  edges.indices_place = place("indices");
-  edges.src = position_of_type(node_types, edges.name.src, edges.indices_place);
-  edges.dst = position_of_type(node_types, edges.name.dst, edges.indptr_place);
-  edges.indices = take(files, "indices", edges.indices_place);
-  require_ids(edges.indices, place("indices"));
+  edges.indptr_location = location("indptr");
+  edges.indices_location = location("indices");
+  edges.src = position_of_type(node_types, edges.name.src, edges.indices_location);
+  edges.dst = position_of_type(node_types, edges.name.dst, edges.indptr_location);
+  edges.indices = take(files, "indices", edges.indices_location);
+  require_ids(edges.indices, location("indices"));
   edges.read_by_row = store.read_by_row().count(folder + "/indices") > 0;
-  edges.indptr = take(files, "indptr", edges.indptr_place);
-  check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_rows, place("indptr"));
+  edges.indptr = take(files, "indptr", edges.indptr_location);
+  check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_rows, location("indptr"));
   // A position in a part is not that in the whole graph, so that ids are needed.
   if (files.count("edge_ids") > 0 || store.part()) {
-    edges.edge_ids = take(files, "edge_ids", place("edge_ids"));
-    require_ids(edges.edge_ids, place("edge_ids"));
-    require_rows(edges.edge_ids, edges.num_edges(), place("edge_ids"));
+    edges.edge_ids = take(files, "edge_ids", location("edge_ids"));
+    require_ids(edges.edge_ids, location("edge_ids"));
+    require_rows(edges.edge_ids, edges.num_edges(), location("edge_ids"));
   }
   for (const auto& [file, array] : files)
     add_table(store, folder + "/" + file, edges.num_edges(), edges.tables, edges.scales);
@@ -173,7 +178,7 @@ void check_about(const Store& store) {
   for (const auto& [name, array] : store.arrays())
     if (name.starts_with("about/") &&
         (name != "about/tables" || array.dtype != DType::kUInt8 || array.shape.size() != 1))
-      throw_corrupt(store.place(name), "holds ", array.describe(),
+      throw_corrupt(store.location(name), "holds ", array.describe(),
                     "; only the bytes of a text can be there, called tables");
 }
 
@@ -182,7 +187,7 @@ void read_sorted_rows(const Store& store,
                       std::vector<EdgeType>& edge_types) {
   for (const auto& [encoded, by] : store.sorted_rows()) {
     const auto fail = [&store, &array = by, &type = encoded](const std::string& why) {
-      throw_corrupt(store.place(array), "ramet.txt says that the rows of '", type,
+      throw_corrupt(store.location(array), "ramet.txt says that the rows of '", type,
                     "' are sorted by it, but ", why);
     };
     if (store.part()) fail("the store is a part of a graph");
@@ -228,12 +233,12 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
   for (const auto& [name, array] : store->arrays()) {
     if (name.rfind("split/", 0) != 0) continue;
     const auto [split, type] = split_name(name);
-    require_ids(array, store->place(name));
+    require_ids(array, store->location(name));
     if (type.find("__") != type.npos) {
-      require_edge_type(graph->edge_types_, type, store->place(name));
+      require_edge_type(graph->edge_types_, type, store->location(name));
       graph->edge_splits_[decode_name(split)].emplace(type, array);
     } else {
-      position_of_type(graph->node_types_, decode_name(type), store->place(name));
+      position_of_type(graph->node_types_, decode_name(type), store->location(name));
       graph->splits_[decode_name(split)].emplace(decode_name(type), array);
     }
   }
@@ -245,17 +250,17 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
 void Graph::read_out_edges() {
   for (const auto& [encoded, files] : type_folders(*store_, "out/")) {
     const std::string folder = "out/" + encoded;
-    require_edge_type(edge_types_, encoded, store_->place(folder + "/indptr"));
+    require_edge_type(edge_types_, encoded, store_->location(folder + "/indptr"));
     const auto [src, relation, dst] = EdgeTypeName::decode(encoded);
     auto out = std::make_shared<Graph>();
     out->node_types_ = node_types_;
     if (files.count("edge_ids") == 0)
-      throw_corrupt(store_->place(folder + "/edge_ids"), "is missing");
+      throw_corrupt(store_->location(folder + "/edge_ids"), "is missing");
     out->edge_types_.push_back(
         read_edge_type(*store_, node_types_, folder, {dst, relation, src}, files));
     const int64_t count =
         edge_types_[static_cast<size_t>(edge_type({src, relation, dst}))].num_edges();
-    require_rows(out->edge_types_[0].indices, count, store_->place(folder + "/indices"));
+    require_rows(out->edge_types_[0].indices, count, store_->location(folder + "/indices"));
     out->store_ = store_;
     out_edges_.emplace(encoded, std::move(out));
   }

@@ -13,9 +13,10 @@
 namespace ramet {
 namespace {
 
-int64_t owner_of(const NodeRows::Place& place, int64_t node) {
-  if (place.owner.dtype == DType::kInt64) return Ownership::ranges(place.owner).owner(node);
-  return Ownership::by_vector(place.owner, place.part.count, place.owner_place).owner(node);
+int64_t owner_of(const NodeRows::Context& context, int64_t node) {
+  if (context.owner.dtype == DType::kInt64) return Ownership::ranges(context.owner).owner(node);
+  return Ownership::by_vector(context.owner, context.part.count, context.owner_location)
+      .owner(node);
 }
 
 }  // namespace
@@ -26,22 +27,22 @@ NodeRows NodeRows::all(int64_t num_nodes) {
   return rows;
 }
 
-NodeRows NodeRows::range(int64_t begin, int64_t end, Place place) {
+NodeRows NodeRows::range(int64_t begin, int64_t end, Context context) {
   NodeRows rows;
   rows.form_ = Form::kRange;
   rows.begin_ = begin;
   rows.num_rows_ = end - begin;
-  rows.place_ = std::make_shared<const Place>(std::move(place));
+  rows.context_ = std::make_shared<const Context>(std::move(context));
   return rows;
 }
 
-NodeRows NodeRows::bitmap(Array owned, int64_t num_nodes, int64_t num_rows, Place place) {
+NodeRows NodeRows::bitmap(Array owned, int64_t num_nodes, int64_t num_rows, Context context) {
   NodeRows rows;
   rows.form_ = Form::kBitmap;
   rows.num_nodes_ = num_nodes;
   rows.num_rows_ = num_rows;
   rows.owned_ = std::move(owned);
-  rows.place_ = std::make_shared<const Place>(std::move(place));
+  rows.context_ = std::make_shared<const Context>(std::move(context));
   return rows;
 }
 
@@ -119,18 +120,18 @@ void NodeRows::list_bitmap(int64_t begin, int64_t end, int64_t* nodes) const {
     });
   }
   if (row >= end) return;
-  throw_corrupt(place_->owned_place, row, " nodes are owned, but its last line makes that ",
+  throw_corrupt(context_->owned_location, row, " nodes are owned, but its last line makes that ",
                 num_rows_);
 }
 
 void NodeRows::throw_not_owned(int64_t node) const {
-  throw_error(ErrorCode::kOutOfRange, "node ", node, " of type '", place_->type,
-              "' belongs to part ", owner_of(*place_, node), "; this store is part ",
-              place_->part.index, " of ", place_->part.count);
+  throw_error(ErrorCode::kOutOfRange, "node ", node, " of type '", context_->type,
+              "' belongs to part ", owner_of(*context_, node), "; this store is part ",
+              context_->part.index, " of ", context_->part.count);
 }
 
 void NodeRows::throw_bad_row(int64_t node, int64_t row) const {
-  throw_error(ErrorCode::kCorrupt, place_->owned_place, ", line ", node / kLineBits,
+  throw_error(ErrorCode::kCorrupt, context_->owned_location, ", line ", node / kLineBits,
               ": it makes node ", node, " row ", row, ", but the part has ", num_rows_, " rows");
 }
 

@@ -104,16 +104,17 @@ Ownership Ownership::hashed(const std::string& type, int64_t num_nodes, int64_t 
   return result;
 }
 
-Ownership Ownership::by_vector(Array owners, int64_t parts, std::string place) {
+Ownership Ownership::by_vector(Array owners, int64_t parts, std::string location) {
   check_parts(parts);
   if (owners.shape.size() != 1 || (owners.dtype != DType::kUInt8 && owners.dtype != DType::kUInt16))
-    throw_invalid(place, " is ", owners.describe(), ", expected one dimension of uint8 or uint16");
+    throw_invalid(location, " is ", owners.describe(),
+                  ", expected one dimension of uint8 or uint16");
   Ownership result;
   result.kind_ = Kind::kVector;
   result.parts_ = parts;
   result.num_nodes_ = owners.rows();
   result.owners_ = std::move(owners);
-  result.name_ = std::move(place);
+  result.name_ = std::move(location);
   return result;
 }
 

@@ -58,8 +58,8 @@ void require_row(const EdgeType& edges, int64_t node, int64_t begin, int64_t end
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
                     static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
   if (fits) return;
-  throw_error(ErrorCode::kCorrupt, edges.indptr_place, ", entry ", node, ": the row from ", begin,
-              " to ", end, " is outside the ", edges.num_edges(), " edges");
+  throw_error(ErrorCode::kCorrupt, edges.indptr_location, ", entry ", node, ": the row from ",
+              begin, " to ", end, " is outside the ", edges.num_edges(), " edges");
 }
 
 // Offsets of the rows of `nodes` when they stand behind each other.
@@ -105,7 +105,7 @@ template <typename Id>
 void require_ids(const EdgeType& edges, std::span<const Id> ids, int64_t position, int64_t bound) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (static_cast<uint64_t>(ids[i]) < static_cast<uint64_t>(bound)) continue;
-    throw_corrupt_entry(edges.indices_place, position + static_cast<int64_t>(i), ids[i],
+    throw_corrupt_entry(edges.indices_location, position + static_cast<int64_t>(i), ids[i],
                         "is outside [0, ", bound, ")");
   }
 }
@@ -205,8 +205,8 @@ int64_t count_cut(const EdgeType& edges,
                   int threads) {
   const int64_t num_rows = edges.indptr.rows() - 1;
   if (destinations.num_nodes() != num_rows)
-    throw_invalid("owners of ", destinations.num_nodes(), " destinations, but ", edges.indptr_place,
-                  " has ", num_rows, " rows");
+    throw_invalid("owners of ", destinations.num_nodes(), " destinations, but ",
+                  edges.indptr_location, " has ", num_rows, " rows");
   std::atomic<int64_t> cut = 0;
   with_ids(edges.indices, [&](auto indices) {
     parallel_for(num_rows, kRowsGrain, threads, [&](int64_t begin, int64_t end) {

@@ -1,7 +1,7 @@
 // The first half of building a CSC: a stable radix partition of the edges by the high bits of their
 // destination. Every part of the edge list counts its edges per bucket; a prefix sum over (bucket,
-// part) gives each part its places in each bucket; then every part writes its edges there. So the
-// order inside a bucket is that of the edge list, whichever threads ran the parts.
+// part) gives each part its positions in each bucket; then every part writes its edges there. So
+// the order inside a bucket is that of the edge list, whichever threads ran the parts.
 #pragma once
 
 #include <algorithm>
@@ -78,13 +78,13 @@ class RadixPartitioner {
         buckets_(buckets),
         threads_(threads),
         parts_(std::clamp<int64_t>(edges.size() / kPartEdges, 1, int64_t{4} * threads)),
-        places_(static_cast<size_t>(parts_ * buckets.size())) {}
+        positions_(static_cast<size_t>(parts_ * buckets.size())) {}
 
   // False where an id is out of range, which the caller has to look for; then nothing is counted.
   [[nodiscard]] bool count(int64_t num_src, int64_t num_dst) {
     std::atomic<bool> in_range{true};
     parallel_for(parts_, 1, threads_, [&](int64_t part, int64_t) {
-      const auto counts = places_of(part);
+      const auto counts = positions_of(part);
       const int64_t end = begin_of(part + 1);
       for (int64_t e = begin_of(part); e < end && in_range; e += kBlockEdges) {
         const int64_t block = std::min(kBlockEdges, end - e);
@@ -102,12 +102,12 @@ class RadixPartitioner {
   template <typename Record>
   [[nodiscard]] RadixPartition<Record> scatter(std::shared_ptr<void> memory = nullptr) {
     RadixPartition<Record> out;
-    out.begin = counts_to_places();
+    out.begin = counts_to_positions();
     out.memory = memory != nullptr
                      ? std::move(memory)
                      : BufferPool::create()->allocate(out.begin.back() * int64_t{sizeof(Record)});
     parallel_for(parts_, 1, threads_, [&](int64_t part, int64_t) {
-      WriteCombiner<Record> streams(out.data(), places_of(part));
+      WriteCombiner<Record> streams(out.data(), positions_of(part));
       edges_.visit(begin_of(part), begin_of(part + 1), [&](auto s, int64_t d, auto id) {
         const size_t bucket = index_of(d);
         const int64_t row = d - buckets_.first_row(static_cast<int64_t>(bucket));
@@ -128,20 +128,20 @@ class RadixPartitioner {
   [[nodiscard]] size_t index_of(int64_t row) const {
     return static_cast<size_t>(buckets_.bucket_of(row));
   }
-  [[nodiscard]] std::span<int64_t> places_of(int64_t part) {
+  [[nodiscard]] std::span<int64_t> positions_of(int64_t part) {
     const auto n = static_cast<size_t>(buckets_.size());
-    return std::span(places_).subspan(static_cast<size_t>(part) * n, n);
+    return std::span(positions_).subspan(static_cast<size_t>(part) * n, n);
   }
 
   // The exclusive prefix sum over (bucket, part). Returns where the buckets begin, and the total.
-  std::vector<int64_t> counts_to_places() {
+  std::vector<int64_t> counts_to_positions() {
     std::vector<int64_t> begin;
     int64_t total = 0;
     for (int64_t b = 0; b < buckets_.size(); ++b) {
       begin.push_back(total);
       for (int64_t part = 0; part < parts_; ++part) {
-        int64_t& place = places_of(part)[static_cast<size_t>(b)];
-        total += std::exchange(place, total);
+        int64_t& position = positions_of(part)[static_cast<size_t>(b)];
+        total += std::exchange(position, total);
       }
     }
     begin.push_back(total);
@@ -152,7 +152,7 @@ class RadixPartitioner {
   const Buckets& buckets_;
   int threads_;
   int64_t parts_;
-  std::vector<int64_t> places_;  // [parts, buckets]: counts, then places
+  std::vector<int64_t> positions_;  // [parts, buckets]: counts, then positions
 };
 
 }  // namespace ramet

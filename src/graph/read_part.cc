@@ -24,12 +24,12 @@ void check_part_arrays(const Store& store, const std::vector<NodeType>& types) {
     const std::string& name = entry.first;
     if (!name.starts_with("owner/") && !name.starts_with("owned/")) continue;
     if (!store.part())
-      throw_corrupt(store.place(name), "is of a part, but ramet.txt has no line of one");
+      throw_corrupt(store.location(name), "is of a part, but ramet.txt has no line of one");
     const bool known = std::any_of(types.begin(), types.end(), [&](const NodeType& type) {
       return name == owner_name(type) || name == owned_name(type);
     });
     if (!known)
-      throw_corrupt(store.place(name), "is of a node type that ramet.txt does not declare");
+      throw_corrupt(store.location(name), "is of a node type that ramet.txt does not declare");
   }
 }
 
@@ -38,60 +38,65 @@ const Array* find(const Store& store, const std::string& name) {
   return it == store.arrays().end() ? nullptr : &it->second;
 }
 
-void require_shape(const Array& array, std::vector<int64_t> shape, const std::string& place) {
+void require_shape(const Array& array, std::vector<int64_t> shape, const std::string& location) {
   if (array.shape == shape) return;
   const Array expected{nullptr, array.dtype, std::move(shape), nullptr, false};
-  throw_corrupt(place, "holds ", array.describe(), ", expected ", expected.describe());
+  throw_corrupt(location, "holds ", array.describe(), ", expected ", expected.describe());
 }
 
 // Bounds of ranges: one for each part, and one more.
-NodeRows read_range(const Store& store, const NodeType& type, NodeRows::Place place) {
-  require_shape(type.owner, {place.part.count + 1}, place.owner_place);
+NodeRows read_range(const Store& store, const NodeType& type, NodeRows::Context context) {
+  require_shape(type.owner, {context.part.count + 1}, context.owner_location);
   const auto bounds = type.owner.as<int64_t>();
-  if (bounds.front() != 0) throw_corrupt_entry(place.owner_place, 0, bounds.front(), "is not 0");
+  if (bounds.front() != 0)
+    throw_corrupt_entry(context.owner_location, 0, bounds.front(), "is not 0");
   for (size_t k = 1; k < bounds.size(); ++k) {
     if (bounds[k] >= bounds[k - 1]) continue;
-    throw_corrupt_entry(place.owner_place, static_cast<int64_t>(k), bounds[k], "is less than the ",
-                        bounds[k - 1], " before it");
+    throw_corrupt_entry(context.owner_location, static_cast<int64_t>(k), bounds[k],
+                        "is less than the ", bounds[k - 1], " before it");
   }
   if (bounds.back() != type.num_nodes)
-    throw_corrupt_entry(place.owner_place, place.part.count, bounds.back(),
+    throw_corrupt_entry(context.owner_location, context.part.count, bounds.back(),
                         "is not the number of nodes, ", type.num_nodes);
   if (find(store, owned_name(type)) != nullptr)
-    throw_corrupt(place.owned_place, "is there, but the part owns a range of nodes");
-  const auto k = static_cast<size_t>(place.part.index);
-  return NodeRows::range(bounds[k], bounds[k + 1], std::move(place));
+    throw_corrupt(context.owned_location, "is there, but the part owns a range of nodes");
+  const auto k = static_cast<size_t>(context.part.index);
+  return NodeRows::range(bounds[k], bounds[k + 1], std::move(context));
 }
 
-NodeRows read_bitmap(const Store& store, const NodeType& type, NodeRows::Place place) {
-  require_shape(type.owner, {type.num_nodes}, place.owner_place);
+NodeRows read_bitmap(const Store& store, const NodeType& type, NodeRows::Context context) {
+  require_shape(type.owner, {type.num_nodes}, context.owner_location);
   const Array* owned = find(store, owned_name(type));
-  if (owned == nullptr) throw_corrupt(place.owned_place, "is missing");
+  if (owned == nullptr) throw_corrupt(context.owned_location, "is missing");
   if (owned->dtype != DType::kUInt64)
-    throw_corrupt(place.owned_place, "holds ", owned->describe(), ", expected uint64");
+    throw_corrupt(context.owned_location, "holds ", owned->describe(), ", expected uint64");
   const int64_t lines = num_lines(type.num_nodes);
-  require_shape(*owned, {lines, kLineWords}, place.owned_place);
+  require_shape(*owned, {lines, kLineWords}, context.owned_location);
   uint64_t num_rows = 0;
   if (lines > 0) {
     const uint64_t* last = owned->as<uint64_t>().data() + (lines - 1) * kLineWords;
     num_rows = last[0] + static_cast<uint64_t>(count_bits(last));
   }
   if (num_rows > static_cast<uint64_t>(type.num_nodes))
-    throw_corrupt(place.owned_place, "the last line makes the part own ", num_rows, " of ",
+    throw_corrupt(context.owned_location, "the last line makes the part own ", num_rows, " of ",
                   type.num_nodes, " nodes");
-  return NodeRows::bitmap(*owned, type.num_nodes, static_cast<int64_t>(num_rows), std::move(place));
+  return NodeRows::bitmap(*owned, type.num_nodes, static_cast<int64_t>(num_rows),
+                          std::move(context));
 }
 
 NodeRows read_rows(const Store& store, NodeType& type) {
-  NodeRows::Place place{
-      *store.part(), type.name, {}, store.place(owner_name(type)), store.place(owned_name(type))};
+  NodeRows::Context context{*store.part(),
+                            type.name,
+                            {},
+                            store.location(owner_name(type)),
+                            store.location(owned_name(type))};
   const Array* owner = find(store, owner_name(type));
-  if (owner == nullptr) throw_corrupt(place.owner_place, "is missing");
-  type.owner = place.owner = *owner;
-  if (owner->dtype == DType::kInt64) return read_range(store, type, std::move(place));
+  if (owner == nullptr) throw_corrupt(context.owner_location, "is missing");
+  type.owner = context.owner = *owner;
+  if (owner->dtype == DType::kInt64) return read_range(store, type, std::move(context));
   if (owner->dtype == DType::kUInt8 || owner->dtype == DType::kUInt16)
-    return read_bitmap(store, type, std::move(place));
-  throw_corrupt(place.owner_place, "holds ", owner->describe(),
+    return read_bitmap(store, type, std::move(context));
+  throw_corrupt(context.owner_location, "holds ", owner->describe(),
                 ", expected int64, uint8 or uint16");
 }
 
@@ -107,8 +112,8 @@ template <typename Owners>
 void check_lines(Owners owners,
                  const uint64_t* lines,
                  const Part& part,
-                 const std::string& owner_place,
-                 const std::string& owned_place,
+                 const std::string& owner_location,
+                 const std::string& owned_location,
                  Faults& faults) {
   const auto num_nodes = static_cast<int64_t>(owners.size());
   const auto check_line = [&](int64_t l, ArrayFaults& found) {
@@ -121,13 +126,13 @@ void check_lines(Owners owners,
               [&](int64_t bit) {
                 const int64_t owner = owners[static_cast<size_t>(first + bit)];
                 if (owner >= part.count)
-                  found.add_entry(owner_place, first + bit, owner, "is outside [0, ", part.count,
+                  found.add_entry(owner_location, first + bit, owner, "is outside [0, ", part.count,
                                   ")");
                 return owner == part.index;
               });
     for (int64_t w = 0; w < kLineWords; ++w)
       if (line[w] != expected[w])
-        found.add(owned_place, ", line ", l, ", word ", w, ": ", line[w], ", expected ",
+        found.add(owned_location, ", line ", l, ", word ", w, ": ", line[w], ", expected ",
                   expected[w]);
   };
   const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
@@ -135,7 +140,7 @@ void check_lines(Owners owners,
       check_line(l, found);
   };
   constexpr int64_t kLineBytes = kLineWords * int64_t(sizeof(uint64_t));
-  faults.check(owned_place, num_lines(num_nodes), kLineBytes, check, kLinesAtOnce);
+  faults.check(owned_location, num_lines(num_nodes), kLineBytes, check, kLinesAtOnce);
 }
 
 }  // namespace
@@ -155,8 +160,8 @@ void check_owners(const Graph& graph, Faults& faults) {
     if (type.owner.dtype == DType::kInt64) continue;  // ranges: all was read when it was opened
     const uint64_t* lines = store.arrays().at(owned_name(type)).as<uint64_t>().data();
     with_owner_span(type.owner, [&](auto owners) {
-      check_lines(owners, lines, *graph.part(), store.place(owner_name(type)),
-                  store.place(owned_name(type)), faults);
+      check_lines(owners, lines, *graph.part(), store.location(owner_name(type)),
+                  store.location(owned_name(type)), faults);
     });
   }
 }

@@ -32,7 +32,7 @@ class ReverseReader {
  private:
   void read_line(const std::string& encoded, const Reverse& reverse) {
     const auto fail = [&](const auto&... why) {
-      throw_corrupt(store_.place("edge/" + encoded + "/indices"), "ramet.txt says that '",
+      throw_corrupt(store_.location("edge/" + encoded + "/indices"), "ramet.txt says that '",
                     reverse.edge_type, "' has the reverses of its edges, but ", why...);
     };
     const int a = position(encoded), b = position(reverse.edge_type);

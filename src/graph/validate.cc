@@ -18,28 +18,28 @@
 namespace ramet {
 namespace {
 
-bool check_monotonic(const Array& indptr, const std::string& place, Faults& faults) {
+bool check_monotonic(const Array& indptr, const std::string& location, Faults& faults) {
   const auto offsets = indptr.as<int64_t>();
   const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
     read_ahead(&offsets[static_cast<size_t>(begin)], (end - begin) * int64_t(sizeof(int64_t)));
     for (int64_t v = begin; v < end; ++v) {
       const int64_t a = offsets[static_cast<size_t>(v)], b = offsets[static_cast<size_t>(v) + 1];
-      if (a > b) found.add_entry(place, v + 1, b, "is less than the ", a, " before it");
+      if (a > b) found.add_entry(location, v + 1, b, "is less than the ", a, " before it");
     }
   };
-  return faults.check(place, indptr.rows() - 1, int64_t(sizeof(int64_t)), check);
+  return faults.check(location, indptr.rows() - 1, int64_t(sizeof(int64_t)), check);
 }
 
-bool check_ids(const Array& ids, int64_t bound, const std::string& place, Faults& faults) {
+bool check_ids(const Array& ids, int64_t bound, const std::string& location, Faults& faults) {
   return with_ids(ids, [&](auto values) {
     const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
       read_ahead(&values[static_cast<size_t>(begin)], (end - begin) * item_size(ids.dtype));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t id = values[static_cast<size_t>(i)];
-        if (id < 0 || id >= bound) found.add_entry(place, i, id, "is outside [0, ", bound, ")");
+        if (id < 0 || id >= bound) found.add_entry(location, i, id, "is outside [0, ", bound, ")");
       }
     };
-    return faults.check(place, ids.rows(), item_size(ids.dtype), check);
+    return faults.check(location, ids.rows(), item_size(ids.dtype), check);
   });
 }
 
@@ -75,19 +75,19 @@ bool are_distinct(Ids ids, int threads) {
 
 // Ids of edges need not be below the number of edges (dropped repeats leave holes), but no two
 // edges may have the same one.
-void check_edge_ids(const Array& edge_ids, const std::string& place, Faults& faults) {
-  check_ids(edge_ids, std::numeric_limits<int64_t>::max(), place, faults);
+void check_edge_ids(const Array& edge_ids, const std::string& location, Faults& faults) {
+  check_ids(edge_ids, std::numeric_limits<int64_t>::max(), location, faults);
   with_ids(edge_ids, [&](auto ids) {
     if (are_distinct(ids, faults.threads())) return;
     std::vector<int64_t> sorted(ids.begin(), ids.end());
     std::sort(sorted.begin(), sorted.end());
-    faults.check(place, 1, 0, [&](int64_t, int64_t, ArrayFaults& found) {
+    faults.check(location, 1, 0, [&](int64_t, int64_t, ArrayFaults& found) {
       const auto end = sorted.end();
       for (auto at = std::adjacent_find(sorted.begin(), end); at != end;
            at = std::adjacent_find(std::upper_bound(at, end, *at), end)) {
         const auto first =
             found.shows_no_more() ? ids.begin() : std::find(ids.begin(), ids.end(), *at);
-        found.add_entry(place, first - ids.begin(), *at, "is the id of more than one edge");
+        found.add_entry(location, first - ids.begin(), *at, "is the id of more than one edge");
       }
     });
   });
@@ -107,13 +107,13 @@ void check_sorted(const EdgeType& edges, const Store& store, Faults& faults) {
       for (auto v = static_cast<size_t>(begin); v < static_cast<size_t>(end); ++v) {
         for (int64_t p = offsets[v] + 1; p < offsets[v + 1]; ++p) {
           if (key(p - 1) <= key(p)) continue;
-          found.add(edges.indices_place, ": row ", v, ", entry ", p, ": ", key(p), " of ",
+          found.add(edges.indices_location, ": row ", v, ", entry ", p, ": ", key(p), " of ",
                     edges.sorted_by, " follows ", key(p - 1),
                     ", but ramet.txt says that the rows are sorted by it");
         }
       }
     };
-    faults.check(edges.indices_place, edges.indptr.rows() - 1, 0, check);
+    faults.check(edges.indices_location, edges.indptr.rows() - 1, 0, check);
   });
 }
 
@@ -123,11 +123,11 @@ void check_edges(const Graph& graph,
                  Faults& faults) {
   const Store& store = *graph.store();
   const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
-  const bool has_rows = check_monotonic(edges.indptr, store.place(folder + "/indptr"), faults);
+  const bool has_rows = check_monotonic(edges.indptr, store.location(folder + "/indptr"), faults);
   const bool has_sources =
-      check_ids(edges.indices, num_src, store.place(folder + "/indices"), faults);
+      check_ids(edges.indices, num_src, store.location(folder + "/indices"), faults);
   if (edges.has_edge_ids())
-    check_edge_ids(edges.edge_ids, store.place(folder + "/edge_ids"), faults);
+    check_edge_ids(edges.edge_ids, store.location(folder + "/edge_ids"), faults);
   if (!edges.sorted_by.empty() && has_rows && has_sources) check_sorted(edges, store, faults);
 }
 
@@ -138,35 +138,35 @@ int64_t bound_of_ids(const EdgeType& edges) {
 }
 
 void check_splits(const Graph& graph, Faults& faults) {
-  const auto place = [&graph](const std::string& split, const std::string& type) {
-    return graph.store()->place(concat("split/", encode_name(split), "/", type));
+  const auto location = [&graph](const std::string& split, const std::string& type) {
+    return graph.store()->location(concat("split/", encode_name(split), "/", type));
   };
   for (const auto& [split, by_type] : graph.splits()) {
     for (const auto& [type, ids] : by_type) {
       const NodeType& nodes = graph.node_types()[static_cast<size_t>(graph.node_type(type))];
-      check_ids(ids, nodes.num_nodes, place(split, encode_name(type)), faults);
+      check_ids(ids, nodes.num_nodes, location(split, encode_name(type)), faults);
     }
   }
   for (const auto& [split, by_type] : graph.edge_splits()) {
     for (const auto& [type, ids] : by_type) {
       const int t = graph.edge_type(EdgeTypeName::decode(type));
       const EdgeType& edges = graph.edge_types()[static_cast<size_t>(t)];
-      check_ids(ids, bound_of_ids(edges), place(split, type), faults);
+      check_ids(ids, bound_of_ids(edges), location(split, type), faults);
     }
   }
 }
 
-void check_scale(const Array& scale, const std::string& place, Faults& faults) {
+void check_scale(const Array& scale, const std::string& location, Faults& faults) {
   const auto values = scale.as<float>();
   const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
     for (int64_t i = begin; i < end; ++i) {
       const float value = values[static_cast<size_t>(i)];
       if (!std::isfinite(value) || value < 0)
-        found.add(place, ", entry ", i, ": ", value,
+        found.add(location, ", entry ", i, ": ", value,
                   " is no scale, which is finite and not negative");
     }
   };
-  faults.check(place, static_cast<int64_t>(values.size()), int64_t(sizeof(float)), check);
+  faults.check(location, static_cast<int64_t>(values.size()), int64_t(sizeof(float)), check);
 }
 
 // Whether every entry of an array is read, one after the other.
@@ -198,7 +198,7 @@ std::vector<std::string> find_faults(const Graph& graph, int threads, const Prog
   for (const auto& [table, dtype] : store.table_dtypes()) {
     if (dtype != DType::kInt8) continue;
     const std::string scale = table + kScaleSuffix;
-    check_scale(store.arrays().at(scale), store.place(scale), faults);
+    check_scale(store.arrays().at(scale), store.location(scale), faults);
   }
   check_splits(graph, faults);
   for (const NodeType& type : graph.node_types())

@@ -20,20 +20,20 @@ namespace ramet {
 template <typename Record>
 class WriteCombiner {
  public:
-  // Stream s begins at out[places[s]]. `out` begins on a line and outlives the combiner.
-  WriteCombiner(Record* out, std::span<const int64_t> places)
+  // Stream s begins at out[positions[s]]. `out` begins on a line and outlives the combiner.
+  WriteCombiner(Record* out, std::span<const int64_t> positions)
       : out_(out),
-        first_(places.begin(), places.end()),
+        first_(positions.begin(), positions.end()),
         next_(first_),
-        memory_(
-            BufferPool::create()->allocate(static_cast<int64_t>(places.size() * sizeof(Buffer)))),
+        memory_(BufferPool::create()->allocate(
+            static_cast<int64_t>(positions.size() * sizeof(Buffer)))),
         buffers_(static_cast<Buffer*>(memory_.get())) {}
 
   void put(size_t stream, const Record& record) {
-    const int64_t place = next_[stream]++;
-    const auto slot = static_cast<size_t>(place) % kRecords;
+    const int64_t position = next_[stream]++;
+    const auto slot = static_cast<size_t>(position) % kRecords;
     buffers_[stream].records[slot] = record;
-    if (slot == kRecords - 1) write_buffer(stream, place + 1);
+    if (slot == kRecords - 1) write_buffer(stream, position + 1);
   }
 
   // Writes out what the buffers still hold; then other threads may read the streams.

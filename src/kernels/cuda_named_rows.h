@@ -53,29 +53,29 @@ struct CudaUpdateArgs {
   int64_t first_row;
 };
 
-// Looks up the places of ids (ramet/whole_table.h). All in device memory.
-struct CudaPlacesArgs {
+// Looks up the positions of ids (ramet/whole_table.h). All in device memory.
+struct CudaPositionsArgs {
   const void* ids;
   bool wide_ids;
   int64_t num_ids;
   int64_t num_rows;
-  // Of parts that are ranges: where parts 1, 2, ... begin, filled up to 2^n - 1, and place - id by
-  // part, `size` of them.
+  // Of parts that are ranges: where parts 1, 2, ... begin, filled up to 2^n - 1, and position - id
+  // by part, `size` of them.
   const int64_t* begins;
   const int64_t* deltas;
   int size;
-  // Else: the place of every row, int32 or int64.
+  // Else: the position of every row, int32 or int64.
   const void* map;
   bool wide_map;
-  int64_t* places;  // [num_ids]; -1 of an id that is no row
-  uint64_t* bad;    // as in CudaGatherArgs
+  int64_t* positions;  // [num_ids]; -1 of an id that is no row
+  uint64_t* bad;       // as in CudaGatherArgs
 };
 
 struct CudaNamedRowKernels {
   void (*set)(int device, const CudaWriteArgs& args, void* stream);
   void (*sum)(int device, const CudaWriteArgs& args, void* stream);  // not of bool
   void (*update)(int device, const CudaUpdateArgs& args, void* stream);
-  void (*find_places)(int device, const CudaPlacesArgs& args, void* stream);
+  void (*find_positions)(int device, const CudaPositionsArgs& args, void* stream);
 };
 
 }  // namespace ramet

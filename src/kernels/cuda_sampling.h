@@ -200,9 +200,9 @@ struct CudaNumberEdgesArgs {
   uint64_t* number;     // by in-edge
 };
 
-// What a row gives: smaller numbers than this one, and this one up to a place among equal ones.
+// What a row gives: smaller numbers than this one, and this one up to a position among equal ones.
 struct CudaLimit {
-  uint64_t number, place;
+  uint64_t number, position;
 };
 struct CudaMarkSmallestArgs {
   CudaMarkArgs mark;
@@ -247,14 +247,14 @@ struct CudaTakeMarkedArgs {
 };
 
 // A slot for every node of the graph; or for each of 2^n keys, where nodes have keys: a key is at
-// the first free place from its hash on. All bytes of what is free are 0xff.
+// the first free position from its hash on. All bytes of what is free are 0xff.
 struct CudaNodeTable {
   uint32_t* slots;
   uint64_t* keys = nullptr;
   uint64_t mask = 0;  // 2^n - 1
 };
 
-// The nodes of one type in a batch. A slot holds all ones, the node's place in the list, or 2^31
+// The nodes of one type in a batch. A slot holds all ones, the node's position in the list, or 2^31
 // plus the first pick that wants it: the least one counts.
 struct CudaNodeList {
   CudaNodeTable table;

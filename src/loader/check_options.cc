@@ -73,9 +73,9 @@ void check_pulled(const TableRequest& request, const DeviceOptions& device) {
   if (device.index != kHost)
     throw_invalid("table '", request.name,
                   "' has rows on other machines, which batches of a device cannot have");
-  if (std::ssize(table.is_local) != table.places.parts())
+  if (std::ssize(table.is_local) != table.positions.parts())
     throw_invalid("table '", request.name, "' has ", table.is_local.size(),
-                  " ranks, expected those of its places");
+                  " ranks, expected those of its positions");
 }
 
 void check_provided(const TableRequest& request, const Graph& graph, const DeviceOptions& device) {
@@ -87,8 +87,9 @@ void check_provided(const TableRequest& request, const Graph& graph, const Devic
                   device.index == kHost ? "the host" : concat("device ", device.index));
   if (request.pulled() != nullptr) check_pulled(request, device);
   const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
-  const RowPlaces* const places = request.places();
-  const int64_t rows = places != nullptr ? places->num_rows() : request.table()->rows().rows();
+  const RowPositions* const positions = request.positions();
+  const int64_t rows =
+      positions != nullptr ? positions->num_rows() : request.table()->rows().rows();
   if (rows != type.num_nodes)
     throw_invalid("table '", request.name, "' has ", rows, " rows, but node type '", type.name,
                   "' has ", type.num_nodes, " nodes");

@@ -98,9 +98,9 @@ const BlockEdges::Transposed& BlockEdges::transposed(int threads) const {
         const int64_t guess = part.guess_ahead(e);
         __builtin_prefetch(destinations + guess, 1);
         __builtin_prefetch(positions + guess, 1);
-        const int64_t place = part.take(e);
-        destinations[place] = d;
-        positions[place] = static_cast<int32_t>(e);
+        const int64_t position = part.take(e);
+        destinations[position] = d;
+        positions[position] = static_cast<int32_t>(e);
       }
     }
   });
@@ -139,9 +139,9 @@ SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst
     const auto order = entries<int64_t>(result.order);
     sort.visit([&](const auto& part) {
       for (int64_t e = part.begin(); e < part.end(); ++e) {
-        const auto place = static_cast<size_t>(part.take(e));
-        sorted[place] = static_cast<int32_t>(sources[static_cast<size_t>(e)]);
-        order[place] = e;
+        const auto position = static_cast<size_t>(part.take(e));
+        sorted[position] = static_cast<int32_t>(sources[static_cast<size_t>(e)]);
+        order[position] = e;
       }
     });
   }

@@ -1,7 +1,7 @@
 // CountingSort: where each of a sequence of keys goes when they are sorted and equal ones stay in
-// order. The keys are cut into parts, one per thread: each counts its keys, and a part's places of
-// a key follow those of the parts before it. So the places do not depend on threads. `KeyOf` makes
-// keys of other values.
+// order. The keys are cut into parts, one per thread: each counts its keys, and a part's positions
+// of a key follow those of the parts before it. So the positions do not depend on threads. `KeyOf`
+// makes keys of other values.
 //
 // Memory: counters from the process's pool; the keys are the caller's. Threads: the caller's own
 // and parallel_for's. Failure: kNoSpace.
@@ -22,7 +22,7 @@ template <typename Key, typename KeyOf = std::identity>
 class CountingSort {
  public:
   // Keys in [0, num_keys), fewer than 2^31. Writes to `offsets`, num_keys + 1 values, where the
-  // places of each key begin, and where the last one's end.
+  // positions of each key begin, and where the last one's end.
   CountingSort(
       std::span<const Key> keys, int64_t num_keys, int64_t* offsets, int threads, KeyOf key_of = {})
       : keys_(keys),
@@ -32,10 +32,10 @@ class CountingSort {
         num_parts_(std::clamp<int64_t>(size() / kLeastOfPart, 1, threads_)),
         counters_(BufferPool::shared()->allocate_array(DType::kInt32, {num_parts_, num_keys})) {
     parallel_for(num_parts_, 1, threads_, [&](int64_t part, int64_t) { count(part); });
-    find_places(offsets);
+    find_positions(offsets);
   }
 
-  // The places of a part's keys. In order, and once.
+  // The positions of a part's keys. In order, and once.
   class Part {
    public:
     [[nodiscard]] int64_t begin() const { return begin_; }
@@ -91,8 +91,9 @@ class CountingSort {
     }
   }
 
-  // Turns counters into places: chunks of keys are added up first, so that they can start at once.
-  void find_places(int64_t* offsets) const {
+  // Turns counters into positions: chunks of keys are added up first, so that they can start at
+  // once.
+  void find_positions(int64_t* offsets) const {
     auto* const counters = static_cast<int32_t*>(counters_.data);
     constexpr int64_t kChunk = int64_t{64} << 10;
     const int64_t chunk = num_parts_ == 1 ? std::max<int64_t>(num_keys_, 1) : kChunk;
@@ -109,14 +110,14 @@ class CountingSort {
         first[i] += first[i - 1];
     }
     parallel_for(num_keys_, chunk, threads_, [&](int64_t begin, int64_t end) {
-      int64_t place = first[static_cast<size_t>(begin / chunk)];
+      int64_t position = first[static_cast<size_t>(begin / chunk)];
       for (int64_t key = begin; key < end; ++key) {
-        offsets[key] = place;
+        offsets[key] = position;
         for (int64_t p = 0; p < num_parts_; ++p) {
           int32_t& counter = counters[p * num_keys_ + key];
           const int32_t count = counter;
-          counter = static_cast<int32_t>(place);
-          place += count;
+          counter = static_cast<int32_t>(position);
+          position += count;
         }
       }
     });

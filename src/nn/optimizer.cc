@@ -190,20 +190,20 @@ class Update {
 
   void operator()(const RowBucket& bucket) const {
     std::vector<float> sum(static_cast<size_t>(width_)), wide(sum.size());
-    const size_t places = bucket.places.size();
-    for (size_t first = 0, last; first < places; first = last) {
-      if (first + kAhead < places) request_row(bucket, first + kAhead);
+    const size_t entries = bucket.entries.size();
+    for (size_t first = 0, last; first < entries; first = last) {
+      if (first + kAhead < entries) request_row(bucket, first + kAhead);
       last = bucket.end_of_row(first);
       apply(bucket.row(first), sum_of(bucket, first, last, sum.data()), wide.data());
     }
   }
 
  private:
-  void request_row(const RowBucket& bucket, size_t place) const {
-    const int64_t row = bucket.row(place), bytes = width_ * int64_t{sizeof(float)};
+  void request_row(const RowBucket& bucket, size_t entry) const {
+    const int64_t row = bucket.row(entry), bytes = width_ * int64_t{sizeof(float)};
     request(static_cast<const char*>(weights_.data) + row * weights_.row_bytes(),
             weights_.row_bytes());
-    request(gradient(bucket, place), bytes);
+    request(gradient(bucket, entry), bytes);
     if (moment1_ != nullptr) request(moment1_ + row * width_, bytes);
     if (moment2_ != nullptr)
       request(moment2_of(row), rule_ == UpdateRule::kRowwiseAdaGrad ? 1 : bytes);
@@ -214,11 +214,11 @@ class Update {
     return moment2_ + (rule_ == UpdateRule::kRowwiseAdaGrad ? row : row * width_);
   }
 
-  [[nodiscard]] const float* gradient(const RowBucket& bucket, size_t place) const {
-    return static_cast<const float*>(gradients_[bucket.position(place)].data);
+  [[nodiscard]] const float* gradient(const RowBucket& bucket, size_t entry) const {
+    return static_cast<const float*>(gradients_[bucket.position(entry)].data);
   }
 
-  // Of the gradients at places [first, last), in order.
+  // Of the gradients at entries [first, last), in order.
   const float* sum_of(const RowBucket& bucket, size_t first, size_t last, float* sum) const {
     const float* only = gradient(bucket, first);
     if (last - first == 1 && step_.divisor == 1) return only;

@@ -63,7 +63,7 @@ class CooperativeSampler {
                             std::span<const ExcludedEdges> excluded = {});
   // Of each seed of a type that ask() was given, the number of its row there. Of the minibatch that
   // was begun last.
-  [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const;
+  [[nodiscard]] std::span<const int32_t> positions_of_seeds(int type) const;
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
 
   // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange, with

@@ -106,7 +106,7 @@ int64_t* write_times(
 }  // namespace
 
 void EdgeTimes::throw_unsorted(int64_t entry) const {
-  throw_bad_entry(place, entry, data()[entry],
+  throw_bad_entry(location, entry, data()[entry],
                   "is out of order: ramet.txt says that rows are sorted by it");
 }
 
@@ -141,7 +141,7 @@ std::vector<std::optional<EdgeTimes>> edge_times(const Graph& graph,
     // What is writable may have been written to.
     const bool writable = (of_edges != nullptr ? of_edges : of_sources)->writable;
     const bool sorted = edges.sorted_by == array && !writable;
-    times[t] = {.rule = *rule, .sorted = sorted, .place = graph.store()->place(array)};
+    times[t] = {.rule = *rule, .sorted = sorted, .location = graph.store()->location(array)};
     if (!sorted && !writable && !edges.indices.writable && !edges.read_by_row)
       times[t]->codes = &graph.derived().slot("codes of " + array + " by " + edges.encoded);
     if (sorted && of_edges != nullptr && !edges.read_by_row)

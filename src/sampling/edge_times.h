@@ -50,7 +50,7 @@ struct EdgeTimes {
   const int64_t* of_edges = nullptr;     // by position; nullptr: an edge has its source's time
   const int64_t* of_sources = nullptr;   // by node
   bool sorted = false;                   // the store says that rows are in the order of times
-  std::string place;                     // how errors name the table
+  std::string location;                  // how errors name the table
   DerivedArrays::Slot* codes = nullptr;  // of TimeCodes; nullptr where there are never any
   DerivedArrays::Slot* order = nullptr;  // of SortedTimes; the same
 

@@ -102,8 +102,8 @@ class LaborRule {
       std::span<const Index> stored, const Row& row, const Edges& edges, size_t i, Picks& picks) {
     const double c = draws_.importance->solve(i, importance_);
     if (importance_.p.size() != static_cast<size_t>(edges.size())) {
-      throw_bad_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
-                      "begins a row whose length changed while it was sampled");
+      throw_bad_entry(task_.edges.indptr_location, task_.dst_rows.row(task_.dst_nodes()[i]),
+                      row.begin, "begins a row whose length changed while it was sampled");
     }
     accept_each(stored, row, edges, importance_.p, c, picks);
   }

@@ -27,7 +27,8 @@ void throw_too_many_nodes() {
 }
 
 void throw_bad_source(const EdgeType& edges, int64_t position, int64_t id, int64_t num_src_nodes) {
-  throw_bad_entry(edges.indices_place, position, id, concat("is outside [0, ", num_src_nodes, ")"));
+  throw_bad_entry(edges.indices_location, position, id,
+                  concat("is outside [0, ", num_src_nodes, ")"));
 }
 
 // In pieces, since one row alone may bring more nodes than a batch can have.

@@ -19,8 +19,8 @@ struct Row {
   int64_t begin, degree;
 };
 
-// An entry of a store's file that cannot be: kCorrupt with place, position and value.
-[[noreturn]] void throw_bad_entry(const std::string& place,
+// An entry of a store's file that cannot be: kCorrupt with location, position and value.
+[[noreturn]] void throw_bad_entry(const std::string& location,
                                   int64_t position,
                                   int64_t value,
                                   const std::string& bound);

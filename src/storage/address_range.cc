@@ -11,10 +11,11 @@
 
 namespace ramet {
 
-AddressRange::AddressRange(size_t size, const std::string& place)
+AddressRange::AddressRange(size_t size, const std::string& location)
     : size_(size + size_t{kHugeAlignment}) {
   start_ = ::mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start_ == MAP_FAILED) throw_errno(errno, concat("reserve ", size, " addresses for"), place);
+  if (start_ == MAP_FAILED)
+    throw_errno(errno, concat("reserve ", size, " addresses for"), location);
 }
 
 AddressRange::~AddressRange() {

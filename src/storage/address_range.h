@@ -7,10 +7,10 @@
 namespace ramet {
 
 // Addresses from a multiple of 2 MiB on, which nothing may read or write until it is mapped. Frees
-// all of them, and what is mapped there. kNoSpace or kIo, naming `place`, where there are none.
+// all of them, and what is mapped there. kNoSpace or kIo, naming `location`, where there are none.
 class AddressRange {
  public:
-  AddressRange(size_t size, const std::string& place);
+  AddressRange(size_t size, const std::string& location);
   ~AddressRange();
   AddressRange(const AddressRange&) = delete;
   AddressRange& operator=(const AddressRange&) = delete;

@@ -15,11 +15,11 @@ namespace {
 constexpr int64_t kChunkBytes = int64_t{2} << 20;
 
 // Both parts with one write(2) where the system takes them whole.
-void write_all(int fd, int64_t offset, iovec (&parts)[2], const std::string& place) {
+void write_all(int fd, int64_t offset, iovec (&parts)[2], const std::string& location) {
   while (parts[0].iov_len + parts[1].iov_len > 0) {
     const ssize_t wrote = ::pwritev(fd, parts, 2, static_cast<off_t>(offset));
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) throw_errno(errno, "write", place);
+    if (wrote < 0) throw_errno(errno, "write", location);
     offset += wrote;
     auto left = static_cast<size_t>(wrote);
     for (iovec& part : parts) {
@@ -38,7 +38,7 @@ void write_chunks(int fd,
                   std::string_view head,
                   const void* data,
                   int64_t size,
-                  const std::string& place,
+                  const std::string& location,
                   ProgressCount& count) {
   // An empty array may have no address, and nothing is to be added to none.
   const char* next = size > 0 ? static_cast<const char*>(data) : "";
@@ -49,7 +49,7 @@ void write_chunks(int fd,
     iovec parts[2] = {{const_cast<char*>(head.data()), head.size()},
                       {const_cast<char*>(next), static_cast<size_t>(take)}};
     read_ahead(next, take);
-    write_all(fd, offset, parts, place);
+    write_all(fd, offset, parts, location);
     offset += int64_t(head.size()) + take;
     next += take;
     size -= take;

@@ -28,13 +28,13 @@ class ProgressCount {
 };
 
 // Writes `head` and behind it `size` bytes of `data` at `offset` of the file. Counts the bytes of
-// `data` after every chunk. `place` is how errors name the file.
+// `data` after every chunk. `location` is how errors name the file.
 void write_chunks(int fd,
                   int64_t offset,
                   std::string_view head,
                   const void* data,
                   int64_t size,
-                  const std::string& place,
+                  const std::string& location,
                   ProgressCount& count);
 
 }  // namespace ramet

@@ -42,14 +42,14 @@ bool came_between(int error) {
   return error == EEXIST || error == ENOTEMPTY || error == ENOTDIR;
 }
 
-void sync_file(const Folder& folder, const std::string& name, const std::string& place) {
+void sync_file(const Folder& folder, const std::string& name, const std::string& location) {
   const Fd fd(::openat(folder.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) throw_errno(errno, "open", place);
-  sync_to_disk(fd.get(), place);
+  if (!fd) throw_errno(errno, "open", location);
+  sync_to_disk(fd.get(), location);
 }
 
 void sync_parent(const Target& target) {
-  sync_to_disk(target.parent().fd(), target.parent().place());
+  sync_to_disk(target.parent().fd(), target.parent().location());
 }
 
 [[noreturn]] void rename_failed(int error, const Target& target, const std::string& temp) {
@@ -82,16 +82,16 @@ int try_to_take_place(const Target& target, const std::string& temp, const Fd& o
 
 void sync_tree(const Folder& folder) {
   for (const std::string& name : folder.entries(/*dot_files=*/true)) {
-    const std::string place = folder.place() + "/" + name;
+    const std::string location = folder.location() + "/" + name;
     struct stat status{};
     if (::fstatat(folder.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      throw_errno(errno, "inspect", place);
+      throw_errno(errno, "inspect", location);
     if (S_ISDIR(status.st_mode))
-      sync_tree(Folder(folder.fd(), name, place));
+      sync_tree(Folder(folder.fd(), name, location));
     else if (S_ISREG(status.st_mode))
-      sync_file(folder, name, place);
+      sync_file(folder, name, location);
   }
-  sync_to_disk(folder.fd(), folder.place());
+  sync_to_disk(folder.fd(), folder.location());
 }
 
 Fd take_place(const Target& target, const std::string& temp) {

@@ -11,12 +11,12 @@ namespace ramet {
 
 class Folder {
  public:
-  // `name` relative to the descriptor `at` (or AT_FDCWD); `place` is how errors name the folder.
+  // `name` relative to the descriptor `at` (or AT_FDCWD); `location` is how errors name the folder.
   // kNotFound if there is nothing, kCorrupt if it is no folder.
-  Folder(int at, const std::string& name, std::string place);
+  Folder(int at, const std::string& name, std::string location);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] const std::string& place() const { return place_; }
+  [[nodiscard]] const std::string& location() const { return location_; }
   [[nodiscard]] Identity identity() const;
 
   // Names of what is in it, sorted, dot files left out unless asked for.
@@ -27,7 +27,7 @@ class Folder {
 
  private:
   Fd fd_;
-  std::string place_;
+  std::string location_;
 };
 
 }  // namespace ramet

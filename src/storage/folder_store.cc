@@ -28,20 +28,20 @@ constexpr int64_t kMaxManifestBytes = int64_t{16} << 20;
 constexpr int kMaxReplacements = 100;
 
 Manifest read_manifest(const Folder& folder) {
-  const std::string place = folder.place() + "/ramet.txt";
+  const std::string location = folder.location() + "/ramet.txt";
   struct stat status{};
   if (::fstatat(folder.fd(), "ramet.txt", &status, 0) != 0 && errno == ENOENT)
-    throw Error(ErrorCode::kNotFound, folder.place() + " is not a store: it has no ramet.txt",
+    throw Error(ErrorCode::kNotFound, folder.location() + " is not a store: it has no ramet.txt",
                 ENOENT);
-  const InputFile file(folder.fd(), "ramet.txt", place);
+  const InputFile file(folder.fd(), "ramet.txt", location);
   if (file.size() > kMaxManifestBytes)
-    throw_error(ErrorCode::kCorrupt, place, " has ", file.size(), " bytes, at most ",
+    throw_error(ErrorCode::kCorrupt, location, " has ", file.size(), " bytes, at most ",
                 kMaxManifestBytes, " are read");
-  return parse_manifest(file.read(0, file.size()), ManifestForm::kFolder, place);
+  return parse_manifest(file.read(0, file.size()), ManifestForm::kFolder, location);
 }
 
-Array copied(const Array& array, const std::string& place) {
-  const std::string what = "a copy of " + place + ", which is there no more,";
+Array copied(const Array& array, const std::string& location) {
+  const std::string what = "a copy of " + location + ", which is there no more,";
   require_memory(array.bytes(), what);
   Array copy = array;
   const std::shared_ptr<std::byte> bytes = map_memory(std::max<int64_t>(array.bytes(), 1), what);
@@ -77,16 +77,16 @@ class FolderStore final : public Store {
     id_ = manifest.id;
     for (const std::string& entry : folder_->entries()) {
       if (entry == "ramet.txt" || entry == "checksums.txt") continue;
-      if (!is_array_folder(entry)) fail_unknown(folder_->place() + "/", entry);
+      if (!is_array_folder(entry)) fail_unknown(folder_->location() + "/", entry);
       if (is_flat_folder(entry)) {
         load_arrays(*folder_, entry, entry, mode);
         continue;
       }
-      const Folder kind(folder_->fd(), entry, folder_->place() + "/" + entry);
+      const Folder kind(folder_->fd(), entry, folder_->location() + "/" + entry);
       for (const std::string& group : kind.entries())
         load_arrays(kind, group, entry + "/" + group, mode);
     }
-    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
+    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return location(name); });
     if (!is_in_memory(path_))
       read_by_row_ = beyond_memory(arrays_, [] { return available_memory().bytes; });
     for (const std::string& name : read_by_row_)
@@ -98,14 +98,14 @@ class FolderStore final : public Store {
     const Array& array = array_of(name);
     Array again;
     try {
-      const InputFile file(folder_->fd(), name + ".npy", place(name));
+      const InputFile file(folder_->fd(), name + ".npy", location(name));
       again = map_array(file, OpenMode::kCopyOnWrite);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNotFound) throw;
-      return copied(array, place(name));
+      return copied(array, location(name));
     }
     if (again.shape != array.shape || item_size(again.dtype) != item_size(array.dtype))
-      throw_error(ErrorCode::kCorrupt, place(name), " holds ", again.describe(), ", and held ",
+      throw_error(ErrorCode::kCorrupt, location(name), " holds ", again.describe(), ", and held ",
                   array.describe(), " when the store was opened");
     again.dtype = array.dtype;
     if (read_by_row_.count(name) > 0) advise_row_reads(again);
@@ -119,31 +119,32 @@ class FolderStore final : public Store {
                    const std::string& prefix,
                    OpenMode mode) {
     constexpr std::string_view kSuffix = ".npy";
-    const Folder folder(outer.fd(), inner, outer.place() + "/" + printable(inner));
+    const Folder folder(outer.fd(), inner, outer.location() + "/" + printable(inner));
     const std::vector<std::string> entries = folder.entries();
     // The folder names a type or split; without files it would vanish in silence.
     if (entries.empty()) {
-      throw_error(ErrorCode::kCorrupt, folder.place(), " is empty: its .npy files are missing");
+      throw_error(ErrorCode::kCorrupt, folder.location(), " is empty: its .npy files are missing");
     }
     for (const std::string& entry : entries) {
       if (entry.size() <= kSuffix.size() || !std::string_view(entry).ends_with(kSuffix))
-        fail_unknown(folder.place() + "/", entry);
+        fail_unknown(folder.location() + "/", entry);
       const std::string table = entry.substr(0, entry.size() - kSuffix.size());
       const std::string name = prefix + "/" + table;
       const std::string problem = array_name_problem(name);
       if (!problem.empty()) throw_corrupt(path_, "array name ", quoted(name), ": ", problem);
-      arrays_.emplace(name, map_array(InputFile(folder.fd(), entry, place(name)), mode));
+      arrays_.emplace(name, map_array(InputFile(folder.fd(), entry, location(name)), mode));
     }
   }
 
-  // A group's name as it stands in a place: file names may hold any bytes.
+  // A group's name as it stands in a location: file names may hold any bytes.
   static std::string printable(const std::string& group) {
     const std::string text = quoted(group);
     return text.substr(1, text.size() - 2);
   }
 
-  [[noreturn]] static void fail_unknown(const std::string& place, const std::string& entry) {
-    throw_corrupt(place, quoted(entry), " is no part of a store that ramet ", kVersion, " knows");
+  [[noreturn]] static void fail_unknown(const std::string& location, const std::string& entry) {
+    throw_corrupt(location, quoted(entry), " is no part of a store that ramet ", kVersion,
+                  " knows");
   }
 
   std::shared_ptr<const Folder> folder_;
@@ -189,7 +190,7 @@ const Array& Store::array_of(const std::string& array_name) const {
   return it->second;
 }
 
-std::string Store::place(const std::string& array_name) const {
+std::string Store::location(const std::string& array_name) const {
   return path_.empty() ? "segment:" + array_name : path_ + "/" + array_name + ".npy";
 }
 

@@ -97,7 +97,7 @@ class FolderWriter {
                   const void* data,
                   int64_t size,
                   ProgressCount& count) {
-    write_chunks(create(name).get(), 0, head, data, size, place_of(name), count);
+    write_chunks(create(name).get(), 0, head, data, size, location_of(name), count);
   }
 
   // A file whose data somebody else writes.
@@ -106,19 +106,19 @@ class FolderWriter {
                  int64_t size,
                  ProgressCount& count) {
     const Fd fd = create(name);
-    write_chunks(fd.get(), 0, head, nullptr, 0, place_of(name), count);
+    write_chunks(fd.get(), 0, head, nullptr, 0, location_of(name), count);
     if (::ftruncate(fd.get(), int64_t(head.size()) + size) != 0)
-      throw_errno(errno, "resize", place_of(name));
+      throw_errno(errno, "resize", location_of(name));
   }
 
   [[nodiscard]] Fd create(const std::string& name) const {
     Fd fd(::openat(folder_.fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                    0666));
-    if (!fd) throw_errno(errno, "create", place_of(name));
+    if (!fd) throw_errno(errno, "create", location_of(name));
     return fd;
   }
 
-  [[nodiscard]] std::string place_of(const std::string& name) const {
+  [[nodiscard]] std::string location_of(const std::string& name) const {
     return folder_.path() + "/" + name;
   }
 
@@ -137,7 +137,7 @@ void write_store(const std::string& path,
   make_parents(path);
   const Target target(path);
   remove_stale(target);
-  require_disk(disk_needed(contents), "the store " + target.path(), target.parent().place());
+  require_disk(disk_needed(contents), "the store " + target.path(), target.parent().location());
   NewFolder folder(target);
   FolderWriter(folder.temp(), contents).write(options.progress);
   if (options.before_commit) options.before_commit(folder.temp().path());

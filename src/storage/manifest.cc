@@ -27,7 +27,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 class ManifestParser {
  public:
-  ManifestParser(ManifestForm form, const std::string& place) : form_(form), place_(place) {}
+  ManifestParser(ManifestForm form, const std::string& location)
+      : form_(form), location_(location) {}
 
   Manifest parse(std::string_view text) {
     if (text.substr(0, std::string_view(kManifestMagic).size()) != kManifestMagic)
@@ -175,11 +176,11 @@ class ManifestParser {
   template <typename... Parts>
   [[noreturn]] void fail(const Parts&... why) const {
     const std::string line = line_number_ ? concat(", line ", line_number_) : "";
-    throw_corrupt(place_ + line, why...);
+    throw_corrupt(location_ + line, why...);
   }
 
   ManifestForm form_;
-  const std::string& place_;
+  const std::string& location_;
   int line_number_ = 0;
   Manifest manifest_;
   std::set<std::string> names_;
@@ -210,8 +211,8 @@ std::string print_manifest(const Manifest& manifest) {
   return text;
 }
 
-Manifest parse_manifest(const std::string& text, ManifestForm form, const std::string& place) {
-  return ManifestParser(form, place).parse(text);
+Manifest parse_manifest(const std::string& text, ManifestForm form, const std::string& location) {
+  return ManifestParser(form, location).parse(text);
 }
 
 }  // namespace ramet

@@ -37,9 +37,9 @@ enum class ManifestForm { kFolder, kSegment };
 
 [[nodiscard]] std::string print_manifest(const Manifest& manifest);
 
-// Throws kCorrupt naming `place` and the line.
+// Throws kCorrupt naming `location` and the line.
 [[nodiscard]] Manifest parse_manifest(const std::string& text,
                                       ManifestForm form,
-                                      const std::string& place);
+                                      const std::string& location);
 
 }  // namespace ramet

@@ -15,10 +15,10 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-Fd open_to_read(int folder, const std::string& name, const std::string& place) {
+Fd open_to_read(int folder, const std::string& name, const std::string& location) {
   // O_NONBLOCK: a FIFO without a writer would block here for ever.
   Fd fd(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) throw_errno(errno, "open", place);
+  if (!fd) throw_errno(errno, "open", location);
   return fd;
 }
 
@@ -75,13 +75,15 @@ void* map_pages(int fd, size_t size, OpenMode mode) {
 
 }  // namespace
 
-InputFile::InputFile(int folder, const std::string& name, std::string place)
-    : InputFile(open_to_read(folder, name, place), place) {}
+InputFile::InputFile(int folder, const std::string& name, std::string location)
+    : InputFile(open_to_read(folder, name, location), location) {}
 
-InputFile::InputFile(Fd fd, std::string place) : fd_(std::move(fd)), place_(std::move(place)) {
+InputFile::InputFile(Fd fd, std::string location)
+    : fd_(std::move(fd)), location_(std::move(location)) {
   struct stat status{};
-  if (::fstat(fd_.get(), &status) != 0) throw_errno(errno, "inspect", place_);
-  if (!S_ISREG(status.st_mode)) throw_error(ErrorCode::kCorrupt, place_, " is not a regular file");
+  if (::fstat(fd_.get(), &status) != 0) throw_errno(errno, "inspect", location_);
+  if (!S_ISREG(status.st_mode))
+    throw_error(ErrorCode::kCorrupt, location_, " is not a regular file");
   size_ = status.st_size;
   identity_ = {status.st_dev, status.st_ino};
 }
@@ -98,9 +100,9 @@ void InputFile::read_into(void* data, int64_t offset, int64_t size) const {
     const ssize_t got = ::pread(fd_.get(), static_cast<std::byte*>(data) + done,
                                 static_cast<size_t>(size - done), offset + done);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno(errno, "read", place_);
+    if (got < 0) throw_errno(errno, "read", location_);
     if (got == 0)
-      throw_error(ErrorCode::kCorrupt, place_, " ends at byte ", size_now(fd_.get(), place_),
+      throw_error(ErrorCode::kCorrupt, location_, " ends at byte ", size_now(fd_.get(), location_),
                   ", byte ", offset + size, " is needed");
     done += got;
   }
@@ -109,7 +111,7 @@ void InputFile::read_into(void* data, int64_t offset, int64_t size) const {
 std::shared_ptr<std::byte> InputFile::map(OpenMode mode) const {
   const auto size = static_cast<size_t>(size_);
   void* data = map_pages(fd_.get(), size, mode);
-  if (!data) throw_errno(errno, "map", place_);
+  if (!data) throw_errno(errno, "map", location_);
   return {static_cast<std::byte*>(data), [size](std::byte* mapped) { ::munmap(mapped, size); }};
 }
 
@@ -119,21 +121,21 @@ void InputFile::map_at(std::byte* address, int64_t offset, int64_t size, OpenMod
   const int protection = is_private ? PROT_READ | PROT_WRITE : PROT_READ;
   const int flags = MAP_FIXED | (is_private ? MAP_PRIVATE : MAP_SHARED);
   if (::mmap(address, length, protection, flags, fd_.get(), offset) == MAP_FAILED)
-    throw_errno(errno, "map", place_);
+    throw_errno(errno, "map", location_);
   if (length >= kHugePage) ::madvise(address, length, MADV_HUGEPAGE);
 }
 
-void map_memory_at(std::byte* address, int64_t size, const std::string& place) {
+void map_memory_at(std::byte* address, int64_t size, const std::string& location) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   const auto length = static_cast<size_t>(size);
   if (::mmap(address, length, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED)
-    throw_errno(errno, "take memory for", place);
+    throw_errno(errno, "take memory for", location);
 }
 
-std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& place) {
+std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& location) {
   const auto length = static_cast<size_t>(size);
   void* data = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw_errno(errno, "take memory for", place);
+  if (data == MAP_FAILED) throw_errno(errno, "take memory for", location);
   return {static_cast<std::byte*>(data), [length](std::byte* mapped) { ::munmap(mapped, length); }};
 }
 

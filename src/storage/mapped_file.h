@@ -13,14 +13,14 @@ namespace ramet {
 
 class InputFile {
  public:
-  // Opens `name` in the folder of descriptor `folder`; `place` is how errors name the file. Follows
-  // links. What is no regular file is kCorrupt; a FIFO does not block.
-  InputFile(int folder, const std::string& name, std::string place);
-  InputFile(Fd fd, std::string place);
+  // Opens `name` in the folder of descriptor `folder`; `location` is how errors name the file.
+  // Follows links. What is no regular file is kCorrupt; a FIFO does not block.
+  InputFile(int folder, const std::string& name, std::string location);
+  InputFile(Fd fd, std::string location);
 
   [[nodiscard]] int64_t size() const { return size_; }
   [[nodiscard]] Identity identity() const { return identity_; }
-  [[nodiscard]] const std::string& place() const { return place_; }
+  [[nodiscard]] const std::string& location() const { return location_; }
 
   // Exactly the bytes [offset, offset + size); kCorrupt if the file ends before.
   [[nodiscard]] std::string read(int64_t offset, int64_t size) const;
@@ -39,14 +39,14 @@ class InputFile {
 
  private:
   Fd fd_;
-  std::string place_;
+  std::string location_;
   int64_t size_ = 0;
   Identity identity_{0, 0};
 };
 
 // Memory of this process alone, zeros; `size` is not 0. kNoSpace if there is none.
-[[nodiscard]] std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& place);
+[[nodiscard]] std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& location);
 // The same at `address`, on a page, in place of what is there.
-void map_memory_at(std::byte* address, int64_t size, const std::string& place);
+void map_memory_at(std::byte* address, int64_t size, const std::string& location);
 
 }  // namespace ramet

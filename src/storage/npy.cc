@@ -40,25 +40,27 @@ int64_t byte_at(std::string_view head, size_t i) {
 }
 
 // Bytes before the dictionary: magic, version and the dictionary's length, which is 2 or 4 bytes.
-size_t prefix_size(std::string_view head, const std::string& place) {
+size_t prefix_size(std::string_view head, const std::string& location) {
   if (head.size() < 12)
-    throw_corrupt(place, "the file has ", head.size(), " bytes, too few for .npy");
+    throw_corrupt(location, "the file has ", head.size(), " bytes, too few for .npy");
   if (head.substr(0, kMagic.size()) != kMagic)
-    throw_corrupt(place, "not a .npy file: it begins with ", quoted(head.substr(0, kMagic.size())));
+    throw_corrupt(location, "not a .npy file: it begins with ",
+                  quoted(head.substr(0, kMagic.size())));
   const int64_t major = byte_at(head, 6), minor = byte_at(head, 7);
   if ((major != 1 && major != 2) || minor != 0)
-    throw_corrupt(place, ".npy version ", major, ".", minor, "; versions 1.0 and 2.0 are read");
+    throw_corrupt(location, ".npy version ", major, ".", minor, "; versions 1.0 and 2.0 are read");
   return major == 1 ? 10 : 12;
 }
 
-DType dtype_of(const std::string& text, const std::string& place) {
+DType dtype_of(const std::string& text, const std::string& location) {
   if (const auto dtype = parse_descr(text)) return *dtype;
   if (!text.empty() && text[0] == '>')
-    throw_corrupt(place, "element type ", quoted(text), " is big-endian; a store is little-endian");
+    throw_corrupt(location, "element type ", quoted(text),
+                  " is big-endian; a store is little-endian");
   std::string known;
   for (const DescrEntry& entry : kDescrs)
     if (entry.dtype != DType::kBFloat16) known += std::string(" ") + entry.text;
-  throw_corrupt(place, "element type ", quoted(text), "; a store has", known);
+  throw_corrupt(location, "element type ", quoted(text), "; a store has", known);
 }
 
 }  // namespace
@@ -84,45 +86,45 @@ std::string print_npy_header(DType dtype, const std::vector<int64_t>& shape) {
   return header + '\n';
 }
 
-int64_t npy_data_offset(std::string_view head, int64_t file_size, const std::string& place) {
-  const size_t prefix = prefix_size(head, place);
+int64_t npy_data_offset(std::string_view head, int64_t file_size, const std::string& location) {
+  const size_t prefix = prefix_size(head, location);
   int64_t length = 0;
   for (size_t i = prefix; i-- > 8;)
     length = length * 256 + byte_at(head, i);
   const int64_t offset = int64_t(prefix) + length;
   if (offset > kMaxNpyHeaderBytes)
-    throw_corrupt(place, ".npy header of ", offset, " bytes; at most ", kMaxNpyHeaderBytes,
+    throw_corrupt(location, ".npy header of ", offset, " bytes; at most ", kMaxNpyHeaderBytes,
                   " are read");
   if (offset > file_size)
-    throw_corrupt(place, ".npy header of ", offset, " bytes in a file of ", file_size, " bytes");
+    throw_corrupt(location, ".npy header of ", offset, " bytes in a file of ", file_size, " bytes");
   if (offset % kDataAlignment != 0)
-    throw_corrupt(place, "the data starts at byte ", offset, ", not at a multiple of ",
+    throw_corrupt(location, "the data starts at byte ", offset, ", not at a multiple of ",
                   kDataAlignment);
   return offset;
 }
 
-NpyHeader parse_npy_header(std::string_view head, int64_t file_size, const std::string& place) {
-  const int64_t offset = npy_data_offset(head, file_size, place);
-  const size_t prefix = prefix_size(head, place);
-  NpyDict dict = parse_npy_dict(head.substr(prefix, size_t(offset) - prefix), place);
-  const DType dtype = dtype_of(dict.descr, place);
+NpyHeader parse_npy_header(std::string_view head, int64_t file_size, const std::string& location) {
+  const int64_t offset = npy_data_offset(head, file_size, location);
+  const size_t prefix = prefix_size(head, location);
+  NpyDict dict = parse_npy_dict(head.substr(prefix, size_t(offset) - prefix), location);
+  const DType dtype = dtype_of(dict.descr, location);
   if (dict.fortran_order)
-    throw_corrupt(place, "fortran_order is True; a store is row-major (C order)");
+    throw_corrupt(location, "fortran_order is True; a store is row-major (C order)");
   const std::string problem = shape_problem(dtype, dict.shape);
-  if (!problem.empty()) throw_corrupt(place, "the array ", problem);
+  if (!problem.empty()) throw_corrupt(location, "the array ", problem);
   // Subtracting cannot overflow, adding could.
   const int64_t bytes = array_bytes(dtype, dict.shape);
   if (bytes != file_size - offset)
-    throw_corrupt(place, "the file has ", file_size - offset, " bytes of data, ", descr(dtype),
+    throw_corrupt(location, "the file has ", file_size - offset, " bytes of data, ", descr(dtype),
                   " (", shape_text(dict.shape, ", "), ") needs ", bytes);
   return {dtype, std::move(dict.shape), offset};
 }
 
 NpyHeader read_npy_header(const InputFile& file) {
   std::string head = file.read(0, std::min(file.size(), kNpyDataOffset));
-  const int64_t data_offset = npy_data_offset(head, file.size(), file.place());
+  const int64_t data_offset = npy_data_offset(head, file.size(), file.location());
   if (data_offset > int64_t(head.size())) head = file.read(0, data_offset);
-  return parse_npy_header(head, file.size(), file.place());
+  return parse_npy_header(head, file.size(), file.location());
 }
 
 }  // namespace ramet

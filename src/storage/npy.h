@@ -35,14 +35,14 @@ struct NpyHeader {
 
 // Reading is done in two steps, since a header of another writer may have any length.
 // `head`: the file's first bytes, kNpyDataOffset of them or the whole file. Both throw kCorrupt
-// beginning with `place`.
+// beginning with `location`.
 [[nodiscard]] int64_t npy_data_offset(std::string_view head,
                                       int64_t file_size,
-                                      const std::string& place);
+                                      const std::string& location);
 // `head`: at least npy_data_offset() bytes. The file's size is checked against the shape.
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view head,
                                          int64_t file_size,
-                                         const std::string& place);
+                                         const std::string& location);
 // Both steps.
 [[nodiscard]] NpyHeader read_npy_header(const InputFile& file);
 

@@ -10,7 +10,8 @@ namespace {
 
 class DictParser {
  public:
-  DictParser(std::string_view text, const std::string& place) : text_(text), place_(place) {}
+  DictParser(std::string_view text, const std::string& location)
+      : text_(text), location_(location) {}
 
   NpyDict parse() {
     expect('{');
@@ -122,11 +123,11 @@ class DictParser {
   }
   template <typename... Parts>
   [[noreturn]] void fail(const Parts&... why) const {
-    throw_corrupt(place_, ".npy header, byte ", position_, " of the dictionary: ", why...);
+    throw_corrupt(location_, ".npy header, byte ", position_, " of the dictionary: ", why...);
   }
 
   std::string_view text_;
-  const std::string& place_;
+  const std::string& location_;
   size_t position_ = 0;
   NpyDict dict_;
   bool has_descr_ = false, has_order_ = false, has_shape_ = false;
@@ -134,8 +135,8 @@ class DictParser {
 
 }  // namespace
 
-NpyDict parse_npy_dict(std::string_view text, const std::string& place) {
-  return DictParser(text, place).parse();
+NpyDict parse_npy_dict(std::string_view text, const std::string& location) {
+  return DictParser(text, location).parse();
 }
 
 }  // namespace ramet

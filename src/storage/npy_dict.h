@@ -16,7 +16,7 @@ struct NpyDict {
 
 // Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } with its keys in any order and
 // only white space after it. Any other text, also if Python would take it, is kCorrupt, with a
-// message that begins with `place` and names the position.
-[[nodiscard]] NpyDict parse_npy_dict(std::string_view text, const std::string& place);
+// message that begins with `location` and names the position.
+[[nodiscard]] NpyDict parse_npy_dict(std::string_view text, const std::string& location);
 
 }  // namespace ramet

@@ -58,7 +58,7 @@ void check_same_form(std::span<const RowFile> files) {
   }
 }
 
-// Maps files at their places in a range of addresses.
+// Maps files at their offsets in a range of addresses.
 class SideBySide {
  public:
   SideBySide(std::span<const RowFile> files, int64_t stride, OpenMode mode)

@@ -121,8 +121,8 @@ class Writing {
 
 }  // namespace
 
-RowWriter::RowWriter(Fd file, int64_t row_bytes, std::string place, bool io_uring)
-    : file_(std::move(file)), row_bytes_(row_bytes), place_(std::move(place)) {
+RowWriter::RowWriter(Fd file, int64_t row_bytes, std::string location, bool io_uring)
+    : file_(std::move(file)), row_bytes_(row_bytes), location_(std::move(location)) {
   if (io_uring && row_bytes > 0) ring_ = make_write_ring(most_rows(row_bytes) * row_bytes);
 }
 
@@ -138,7 +138,7 @@ ReadCounts RowWriter::write(std::span<const int64_t> numbers, const PackRow& pac
     throw_errno(failure.error,
                 concat("write ", static_cast<int64_t>(run.end - run.first) * row_bytes_,
                        " bytes at byte ", numbers[run.first] * row_bytes_, " of"),
-                place_);
+                location_);
   }
   return {.rows = rows, .requests = std::ssize(writing.runs()), .bytes = rows * row_bytes_};
 }

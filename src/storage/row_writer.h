@@ -25,20 +25,20 @@ using PackRow = std::function<void(size_t i, std::byte* to)>;
 
 class RowWriter {
  public:
-  // `file`: open for writing, with O_DIRECT only if rows are whole blocks. `place`: how errors name
-  // it.
-  RowWriter(Fd file, int64_t row_bytes, std::string place, bool io_uring);
+  // `file`: open for writing, with O_DIRECT only if rows are whole blocks. `location`: how errors
+  // name it.
+  RowWriter(Fd file, int64_t row_bytes, std::string location, bool io_uring);
 
-  // Writes rows to the places numbers[i], which ascend. Returns when all are written. kIo and
-  // kNoSpace name bytes and place; some of the rows may be written then.
+  // Writes rows at the positions numbers[i], which ascend. Returns when all are written. kIo and
+  // kNoSpace name bytes and location; some of the rows may be written then.
   ReadCounts write(std::span<const int64_t> numbers, const PackRow& pack);
   // Until what was written is on the disk. kIo.
-  void sync() const { sync_to_disk(file_.get(), place_); }
+  void sync() const { sync_to_disk(file_.get(), location_); }
 
  private:
   Fd file_;
   int64_t row_bytes_;
-  std::string place_;
+  std::string location_;
   std::unique_ptr<WriteRing> ring_;  // nullptr: threads write
 };
 

@@ -99,7 +99,7 @@ class SegmentStore final : public Store {
     sorted_rows_ = std::move(manifest.sorted_rows);
     reverses_ = std::move(manifest.reverses);
     part_ = manifest.part;
-    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
+    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return location(name); });
     fd_ = std::move(file).release();
     segment_fd_ = fd_.get();
   }

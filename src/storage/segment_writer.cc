@@ -23,7 +23,7 @@ namespace ramet {
 
 namespace {
 
-const std::string kSegmentPlace = "a segment in memory";
+const std::string kSegmentLocation = "a segment in memory";
 
 struct Layout {
   std::string head;                // magic, length and table of contents
@@ -73,7 +73,7 @@ Layout lay_out(const StoreContents& contents) {
 Fd reopen_read_only(int fd) {
   const std::string path = concat("/proc/self/fd/", fd);
   Fd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!read_only) throw_errno(errno, "reopen", kSegmentPlace + " by " + path);
+  if (!read_only) throw_errno(errno, "reopen", kSegmentLocation + " by " + path);
   return read_only;
 }
 
@@ -82,7 +82,8 @@ void set_size(int fd, const Layout& layout) {
   int64_t size = int64_t(layout.head.size());
   for (const ArrayEntry& entry : layout.arrays)
     size = std::max(size, entry.offset + array_bytes(entry.dtype, entry.shape));
-  if (::ftruncate(fd, static_cast<off_t>(size)) != 0) throw_errno(errno, "resize", kSegmentPlace);
+  if (::ftruncate(fd, static_cast<off_t>(size)) != 0)
+    throw_errno(errno, "resize", kSegmentLocation);
 }
 
 }  // namespace
@@ -91,25 +92,25 @@ std::shared_ptr<const Store> make_segment(const StoreContents& contents, const P
   if (!contents.to_fill.empty()) throw_invalid("a segment has arrays that are still to be filled");
   check_contents(contents);
   const Layout layout = lay_out(contents);
-  require_memory(layout.needed, kSegmentPlace);
-  const Fd fd = create_memory_file(kSegmentPlace);
+  require_memory(layout.needed, kSegmentLocation);
+  const Fd fd = create_memory_file(kSegmentLocation);
   set_size(fd.get(), layout);
-  reserve(fd.get(), 0, int64_t(layout.head.size()), kSegmentPlace);
+  reserve(fd.get(), 0, int64_t(layout.head.size()), kSegmentLocation);
   for (const ArrayEntry& entry : layout.arrays) {
     const int64_t bytes = array_bytes(entry.dtype, entry.shape);
     reserve_huge_pages(fd.get(), entry.offset, bytes);
-    reserve(fd.get(), entry.offset, bytes, kSegmentPlace);
+    reserve(fd.get(), entry.offset, bytes, kSegmentLocation);
   }
 
   ProgressCount count(progress, contents.bytes());
-  write_chunks(fd.get(), 0, layout.head, nullptr, 0, kSegmentPlace, count);
+  write_chunks(fd.get(), 0, layout.head, nullptr, 0, kSegmentLocation, count);
   for (size_t i = 0; i < layout.arrays.size(); ++i) {
     const Array& array = contents.arrays[i].second;
-    write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kSegmentPlace,
+    write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kSegmentLocation,
                  count);
   }
   const int against_writing = seals_against_writing() ? F_SEAL_WRITE : 0;
-  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | against_writing | F_SEAL_SEAL, kSegmentPlace);
+  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | against_writing | F_SEAL_SEAL, kSegmentLocation);
   return Store::open_segment(reopen_read_only(fd.get()).get());
 }
 

@@ -20,7 +20,7 @@ namespace ramet {
 
 namespace {
 
-const std::string kMemoryPlace = "shared memory";
+const std::string kMemoryLocation = "shared memory";
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 }  // namespace
@@ -33,13 +33,13 @@ struct SharedMemory::State {
 
 SharedMemory SharedMemory::create(int64_t bytes) {
   if (bytes < 0) throw_invalid("shared memory of ", bytes, " bytes");
-  require_memory(bytes, kMemoryPlace);
-  const Fd fd = create_memory_file(kMemoryPlace);
+  require_memory(bytes, kMemoryLocation);
+  const Fd fd = create_memory_file(kMemoryLocation);
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    throw_errno(errno, "resize", kMemoryPlace);
+    throw_errno(errno, "resize", kMemoryLocation);
   reserve_huge_pages(fd.get(), 0, bytes);
-  reserve(fd.get(), 0, bytes, kMemoryPlace);
-  seal(fd.get(), kSizeSeals, kMemoryPlace);
+  reserve(fd.get(), 0, bytes, kMemoryLocation);
+  seal(fd.get(), kSizeSeals, kMemoryLocation);
   return open(fd.get());
 }
 
@@ -50,7 +50,7 @@ SharedMemory SharedMemory::open(int fd) {
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || (seals & F_SEAL_WRITE) != 0)
     throw_invalid("descriptor ", fd, " is not of shared memory whose size is sealed");
   struct stat status{};
-  if (::fstat(own.get(), &status) != 0) throw_errno(errno, "inspect", kMemoryPlace);
+  if (::fstat(own.get(), &status) != 0) throw_errno(errno, "inspect", kMemoryLocation);
   return SharedMemory(std::make_shared<const State>(
       State{std::move(own), status.st_size, {status.st_dev, status.st_ino}}));
 }
@@ -68,7 +68,7 @@ std::pair<uint64_t, uint64_t> SharedMemory::identity() const {
 }
 
 std::shared_ptr<std::byte> map_side_by_side(std::span<const PlacedMemory> pieces, int64_t bytes) {
-  const auto range = std::make_shared<AddressRange>(static_cast<size_t>(bytes), kMemoryPlace);
+  const auto range = std::make_shared<AddressRange>(static_cast<size_t>(bytes), kMemoryLocation);
   int64_t end = 0;
   for (const auto& [memory, offset] : pieces) {
     if (offset < end || offset % page_size() != 0 || memory.bytes() > bytes - offset)
@@ -80,7 +80,7 @@ std::shared_ptr<std::byte> map_side_by_side(std::span<const PlacedMemory> pieces
     constexpr int kAccess = PROT_READ | PROT_WRITE;
     const auto length = static_cast<size_t>(memory.bytes());
     if (::mmap(at, length, kAccess, MAP_SHARED | MAP_FIXED, memory.fd(), 0) == MAP_FAILED)
-      throw_errno(errno, "map", kMemoryPlace);
+      throw_errno(errno, "map", kMemoryLocation);
     if (memory.bytes() >= kHugeAlignment) ::madvise(at, length, MADV_HUGEPAGE);
   }
   return {range, range->begin()};

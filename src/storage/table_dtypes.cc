@@ -44,22 +44,22 @@ void check_scales(const StoreContents& contents) {
 
 void apply_table_dtypes(const TableDTypes& dtypes,
                         std::map<std::string, Array>& arrays,
-                        const std::function<std::string(const std::string&)>& place) {
+                        const std::function<std::string(const std::string&)>& location) {
   for (const auto& [name, dtype] : dtypes) {
     const std::string says = std::string("ramet.txt says that the table is ") + ramet::name(dtype);
     const auto array = arrays.find(name);
-    if (array == arrays.end()) throw_corrupt(place(name), "is missing, but ", says);
+    if (array == arrays.end()) throw_corrupt(location(name), "is missing, but ", says);
     const DType stored = dtype == DType::kBFloat16 ? DType::kUInt16 : DType::kInt8;
     if (array->second.dtype != stored)
-      throw_corrupt(place(name), "holds ", array->second.describe(), ", but ", says, ", stored as ",
-                    ramet::name(stored));
+      throw_corrupt(location(name), "holds ", array->second.describe(), ", but ", says,
+                    ", stored as ", ramet::name(stored));
     array->second.dtype = dtype;
     if (dtype != DType::kInt8) continue;
     const auto scale = arrays.find(name + kScaleSuffix);
     if (scale == arrays.end())
-      throw_corrupt(place(name + kScaleSuffix), "is missing, but ", says, " with a scale");
+      throw_corrupt(location(name + kScaleSuffix), "is missing, but ", says, " with a scale");
     const std::string problem = scale_problem(array->second, scale->second);
-    if (!problem.empty()) throw_corrupt(place(scale->first), problem);
+    if (!problem.empty()) throw_corrupt(location(scale->first), problem);
   }
 }
 

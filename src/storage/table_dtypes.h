@@ -20,9 +20,9 @@ using TableDTypes = std::map<std::string, DType>;
 void check_scales(const StoreContents& contents);
 
 // Gives arrays that were read the element types of `dtypes`. Throws kCorrupt, naming an array by
-// place(name), where one is missing, holds something else, or has no scale that fits.
+// location(name), where one is missing, holds something else, or has no scale that fits.
 void apply_table_dtypes(const TableDTypes& dtypes,
                         std::map<std::string, Array>& arrays,
-                        const std::function<std::string(const std::string&)>& place);
+                        const std::function<std::string(const std::string&)>& location);
 
 }  // namespace ramet

@@ -67,8 +67,8 @@ bool begins_with(std::string_view magic, const InputFile& file) {
 
 bool is_of(const FolderKind& kind, const Folder& folder) {
   try {
-    const std::string place = folder.place() + "/" + kind.text;
-    return begins_with(kind.magic, InputFile(folder.fd(), kind.text, place));
+    const std::string location = folder.location() + "/" + kind.text;
+    return begins_with(kind.magic, InputFile(folder.fd(), kind.text, location));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kIo) throw;
     return false;
@@ -81,8 +81,8 @@ void check_not_inside_store(std::string folder, const std::string& path) {
   while (true) {
     bool found = false;
     try {
-      const std::string place = folder + "/" + store_folder().text;
-      found = begins_with(store_folder().magic, InputFile(AT_FDCWD, place, place));
+      const std::string location = folder + "/" + store_folder().text;
+      found = begins_with(store_folder().magic, InputFile(AT_FDCWD, location, location));
     } catch (const Error&) {
     }
     if (found)
@@ -95,7 +95,7 @@ void check_not_inside_store(std::string folder, const std::string& path) {
 bool is_folder(const Folder& around, const std::string& entry) {
   struct stat status{};
   if (::fstatat(around.fd(), entry.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-    throw_errno(errno, "inspect", around.place() + "/" + entry);
+    throw_errno(errno, "inspect", around.location() + "/" + entry);
   return S_ISDIR(status.st_mode);
 }
 
@@ -107,10 +107,10 @@ void check_nothing_foreign(const FolderKind& kind,
     const std::string path = inside + entry;
     const bool is_inner = is_folder(folder, entry);
     if (!(is_inner ? kind.has_folder(path) : kind.has_file(path)))
-      throw_invalid(folder.place(), " holds ", quoted(entry), ", which is no part of ", kind.what,
-                    "; it is not replaced");
+      throw_invalid(folder.location(), " holds ", quoted(entry), ", which is no part of ",
+                    kind.what, "; it is not replaced");
     if (is_inner)
-      check_nothing_foreign(kind, Folder(folder.fd(), entry, folder.place() + "/" + entry),
+      check_nothing_foreign(kind, Folder(folder.fd(), entry, folder.location() + "/" + entry),
                             path + "/");
   }
 }
@@ -171,7 +171,7 @@ const FolderKind& parts_folder() {
 
 Target::Target(const std::string& path, const FolderKind& kind)
     : Target(locate(without_trailing_slashes(path)), kind) {
-  check_not_inside_store(parent_.place(), this->path());
+  check_not_inside_store(parent_.location(), this->path());
   static_cast<void>(find_old());
 }
 
@@ -181,7 +181,7 @@ Target::Target(std::pair<std::string, std::string> parent_and_name, const Folder
       name_(std::move(parent_and_name.second)) {}
 
 std::string Target::path_of(const std::string& name) const {
-  return parent_.place() + (parent_.place() == "/" ? "" : "/") + name;
+  return parent_.location() + (parent_.location() == "/" ? "" : "/") + name;
 }
 
 bool Target::exists(const std::string& name) const {

@@ -93,7 +93,7 @@ TempFolder::TempFolder(const Target& target) : target_(target) {
     if (lock_) return;
     ::unlinkat(target.parent().fd(), name_.c_str(), AT_REMOVEDIR);
   }
-  throw_error(ErrorCode::kIo, "cannot lock a folder in ", target.parent().place());
+  throw_error(ErrorCode::kIo, "cannot lock a folder in ", target.parent().location());
 }
 
 TempFolder::~TempFolder() {

@@ -8,8 +8,9 @@
 namespace ramet {
 
 std::shared_ptr<const RowSource> make_pulled_source(
-    const Table& rows, RowPlaces places, std::vector<bool> is_local, int rank, bool decode) {
-  return std::make_shared<PulledRows>(rows, std::move(places), std::move(is_local), rank, decode);
+    const Table& rows, RowPositions positions, std::vector<bool> is_local, int rank, bool decode) {
+  return std::make_shared<PulledRows>(rows, std::move(positions), std::move(is_local), rank,
+                                      decode);
 }
 
 std::shared_ptr<const RowSource> with_preloaded_rows(std::shared_ptr<const RowSource> source,

@@ -102,9 +102,9 @@ struct RowSourceOptions {
 [[nodiscard]] std::shared_ptr<const RowSource> make_row_source(const Table& table,
                                                                const RowSourceOptions& options);
 
-// Of rows by place, some of which other ranks send (tables/exchange/pulled_rows.h).
+// Of rows by position, some of which other ranks send (tables/exchange/pulled_rows.h).
 [[nodiscard]] std::shared_ptr<const RowSource> make_pulled_source(
-    const Table& rows, RowPlaces places, std::vector<bool> is_local, int rank, bool decode);
+    const Table& rows, RowPositions positions, std::vector<bool> is_local, int rank, bool decode);
 
 // `source`, of `num_rows` rows that come to memory of the host, behind a cache of the rows `ids`,
 // which are read now and do not change. See also stream_cache.h.

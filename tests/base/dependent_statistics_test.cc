@@ -80,7 +80,7 @@ TEST_CASE("words are uniform in every step of a block") {
     CHECK(uniform_p(column) > kBound);
 }
 
-TEST_CASE("normals of two steps have the correlation that their places in the blocks say") {
+TEST_CASE("normals of two steps have the correlation that their positions in the blocks say") {
   const auto columns = by_step([](uint64_t w) { return normal_of_word<Scalar>(w); });
   CHECK(promised(1, 1 + kKappa) == doctest::Approx(std::sin(kPi / kKappa) / 2));
   for (uint64_t step = 0; step < kSteps; ++step) {

@@ -14,30 +14,30 @@ using namespace ramet::test;
 
 namespace {
 
-using Places = std::map<int64_t, std::vector<int64_t>>;  // of each row
+using Positions = std::map<int64_t, std::vector<int64_t>>;  // of each row
 
-Places visited(RowGroups& groups, int threads) {
-  Places places;
+Positions visited(RowGroups& groups, int threads) {
+  Positions positions;
   std::mutex mutex;
   groups.visit(threads, [&](const RowBucket& bucket) {
     const std::lock_guard lock(mutex);
-    for (size_t i = 0; i < bucket.places.size(); ++i) {
+    for (size_t i = 0; i < bucket.entries.size(); ++i) {
       if (i > 0) CHECK(bucket.row(i - 1) <= bucket.row(i));
-      places[bucket.row(i)].push_back(bucket.position(i));
+      positions[bucket.row(i)].push_back(bucket.position(i));
     }
   });
-  return places;
+  return positions;
 }
 
 }  // namespace
 
-TEST_CASE("the places of every row, in order, for any threads, rows and owner") {
+TEST_CASE("the positions of every row, in order, for any threads, rows and owner") {
   for (const int64_t rows :
        {int64_t{1}, int64_t{7}, int64_t{3000}, int64_t{1} << 20, int64_t{1} << 40}) {
     const auto first = drawn_ids(5000, rows, 1), second = drawn_ids(3000, rows, 2);
     const std::vector<RowList> lists = {{first, {}}, {}, {second, {}}};
     for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, rows}, {rows / 3, rows / 2}}) {
-      Places expected;
+      Positions expected;
       int64_t position = 0;
       for (const RowList& list : lists) {
         for (const int64_t id : list.ids) {

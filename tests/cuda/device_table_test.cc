@@ -179,7 +179,7 @@ TEST_CASE("optimizers: three steps of every rule, weights and state") {
   }
 }
 
-TEST_CASE("rows gathered by ids of the host and of the device, from dense places and others") {
+TEST_CASE("rows gathered by ids of the host and of the device, from dense positions and others") {
   const int64_t width = 9;
   std::vector<uint16_t> owner(kTableRows);
   for (size_t i = 0; i < owner.size(); ++i)
@@ -193,15 +193,15 @@ TEST_CASE("rows gathered by ids of the host and of the device, from dense places
   const Ownership ranges = Ownership::ranges(borrow(bounds));
   const Ownership vector = Ownership::by_vector(
       {owner.data(), DType::kUInt16, {kTableRows}, nullptr, false}, 3, "owners");
-  const RowPlaces all[] = {RowPlaces::dense(ranges), RowPlaces::strided(ranges, 40),
-                           RowPlaces::strided(vector, 48, map_of(vector, 48))};
+  const RowPositions all[] = {RowPositions::dense(ranges), RowPositions::strided(ranges, 40),
+                              RowPositions::strided(vector, 48, map_of(vector, 48))};
   const Listed listed(300, kTableRows, width, 17);
   const auto ids = listed.list().ids;
-  for (const RowPlaces& places : all) {
+  for (const RowPositions& positions : all) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
-      const Array host = zeros_on_host(dtype, {places.num_places(), width});
+      const Array host = zeros_on_host(dtype, {positions.num_positions(), width});
       const Array device = to_device(dtype, host.shape);
-      const WholeTable here{Table(host), places}, there{Table(device), places};
+      const WholeTable here{Table(host), positions}, there{Table(device), positions};
       for (const WholeTable* table : {&here, &there})
         table->set_rows(ids, listed.list().rows);
       CHECK(same_bits(host, device));
@@ -213,7 +213,7 @@ TEST_CASE("rows gathered by ids of the host and of the device, from dense places
       const Array ids_there = pool->allocate_array(DType::kInt64, {std::ssize(ids)});
       require_cuda().runtime.copy(0, ids_there.data, ids.data(), ids_there.bytes(), nullptr);
       const Array out = pool->allocate_array(dtype, expected.shape);
-      const DeviceTable by_id(Table(device), places);
+      const DeviceTable by_id(Table(device), positions);
       by_id.gather(ids_there, out, nullptr);
       CHECK(same_bits(expected, out));
       require_cuda().runtime.fill(0, static_cast<char*>(ids_there.data) + 80, 0x7F, 8, nullptr);

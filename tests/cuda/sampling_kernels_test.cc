@@ -313,8 +313,8 @@ TEST_CASE("of equal numbers the first in-edges are marked, or the last") {
           drawn.emplace_back(numbers[size_t(e)], takes_last ? -e : e);
       std::sort(drawn.begin(), drawn.end());
       if (fanout >= 0) drawn.resize(std::min(drawn.size(), size_t(fanout)));
-      for (const auto& [n, place] : drawn) {
-        const auto e = static_cast<size_t>(std::abs(place));
+      for (const auto& [n, position] : drawn) {
+        const auto e = static_cast<size_t>(std::abs(position));
         expected[e / 32] |= 1U << (e % 32);
       }
     }

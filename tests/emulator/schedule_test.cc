@@ -57,8 +57,8 @@ __global__ void warp_functions(unsigned* out) {
 __global__ void count(unsigned* total, unsigned long long* largest, unsigned* arrivals) {
   atomicAdd(total, threadIdx.x);
   atomicMax(largest, blockIdx.x * 1000ull + threadIdx.x);
-  const unsigned place = atomicAdd(&arrivals[0], 1u);
-  arrivals[1 + place] = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned position = atomicAdd(&arrivals[0], 1u);
+  arrivals[1 + position] = blockIdx.x * blockDim.x + threadIdx.x;
 }
 
 // Wrong: reads what another thread may not have written yet.

@@ -199,7 +199,7 @@ TEST_CASE("external csc: ids of 64 bits, of reverses behind edges that are said 
   CHECK((test::read_file(folder / "edge_ids") == file_of(borrow(ids))));
 }
 
-TEST_CASE("external csc: numbers and places beyond 32 bits") {
+TEST_CASE("external csc: numbers and positions beyond 32 bits") {
   constexpr int64_t kMany = 5'000'000'000, kPerRun = 40'000'000;
   const EdgeNumbers numbers{kMany, kPerRun};
   CHECK(numbers.of_run(100)(0) == 4'000'000'000);

@@ -41,9 +41,9 @@ Twin counting_sort(const EdgeList& edges, int64_t num_dst) {
   twin.indices.resize(edges.src.size());
   twin.edge_ids.resize(edges.src.size());
   for (size_t e = 0; e < edges.src.size(); ++e) {
-    const auto place = static_cast<size_t>(next[static_cast<size_t>(edges.dst[e])]++);
-    twin.indices[place] = edges.src[e];
-    twin.edge_ids[place] = static_cast<int64_t>(e);
+    const auto position = static_cast<size_t>(next[static_cast<size_t>(edges.dst[e])]++);
+    twin.indices[position] = edges.src[e];
+    twin.edge_ids[position] = static_cast<int64_t>(e);
   }
   return twin;
 }

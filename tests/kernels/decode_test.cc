@@ -114,7 +114,7 @@ Decoded decode(const Rows& rows,
 
 }  // namespace
 
-TEST_CASE("every width at every place in a line, with both kinds of stores, to the bit") {
+TEST_CASE("every width at every position in a line, with both kinds of stores, to the bit") {
   const std::vector<int64_t> ids = drawn_ids(41, kDecodedRows);
   for (const Encoding encoding : kEncodings) {
     for (int64_t width = 1; width <= 258; width == 257 ? width = 602 : ++width) {

@@ -85,7 +85,7 @@ Gathered gather(const std::vector<char>& table,
 
 }  // namespace
 
-TEST_CASE("every width at every place in a line, with both kinds of stores, to the byte") {
+TEST_CASE("every width at every position in a line, with both kinds of stores, to the byte") {
   const std::vector<int64_t> ids = test::drawn_ids(41, kRows);
   for (const int64_t width : widths()) {
     const std::vector<char> table = random_bytes(kRows * width);

@@ -52,22 +52,22 @@ TEST_CASE("every kernel finds the edges within a bound, and gives their numbers 
                                                  bound, word.data(), found.data());
           const int64_t within = kernel.numbers(word.data(), edges.weight.data(), found.data(),
                                                 size, bound, number.data());
-          int64_t place = 0, expected = 0;
+          int64_t position = 0, expected = 0;
           for (uint32_t i = 0; i < count; ++i) {
             const uint64_t of_edge = draw_word(keys, static_cast<uint64_t>(edges.x[i]));
             const double obvious = minus_log(fraction_of(of_edge)) / edges.weight[i];
             const bool is_within = edges.weight[i] > 0 && obvious <= bound;
             expected += is_within ? 1 : 0;
-            const auto at = static_cast<size_t>(place);
-            if (place < size && found[at] == i) {
+            const auto at = static_cast<size_t>(position);
+            if (position < size && found[at] == i) {
               REQUIRE(edges.weight[i] > 0);
               REQUIRE(number[at] == obvious);
-              ++place;
+              ++position;
             } else {
               REQUIRE_FALSE(is_within);
             }
           }
-          REQUIRE(place == size);
+          REQUIRE(position == size);
           REQUIRE(within == expected);
         }
       }
@@ -105,7 +105,7 @@ TEST_CASE("the smallest numbers are kept, and all equal ones at the end") {
   }
 }
 
-TEST_CASE("weights are summed, and what is none is seen at every place") {
+TEST_CASE("weights are summed, and what is none is seen at every position") {
   for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
     for (size_t count = 1; count <= 40; ++count) {
       std::vector<float> weights(count);

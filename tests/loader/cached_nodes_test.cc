@@ -118,7 +118,8 @@ TEST_CASE("a cache is for the nodes whose rows a rank reads: its own, or those o
   CHECK(ids_of(nodes_behind_cache(*graph, feat, Membership{{owners}, 1})) == own);
   Array map = BufferPool::create()->allocate_array(map_dtype(owners, 512), {300});
   write_map(owners, 512, map);
-  const PulledTable rows{Table(map), RowPlaces::strided(owners, 512, map), {false, false, true}, 2};
+  const PulledTable rows{
+      Table(map), RowPositions::strided(owners, 512, map), {false, false, true}, 2};
   const TableRequest pulled{.name = "pulled", .rows = rows};
   CHECK(ids_of(nodes_behind_cache(*graph, pulled, {})) == remote);
 }

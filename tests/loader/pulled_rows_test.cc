@@ -33,18 +33,18 @@ float value_of(int64_t id) {
 TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
   Array map = BufferPool::create()->allocate_array(map_dtype(owners, kStride), {kPulledNodes});
   write_map(owners, kStride, map);
-  const RowPlaces places = RowPlaces::strided(owners, kStride, map);
+  const RowPositions positions = RowPositions::strided(owners, kStride, map);
   const Array rows =
-      BufferPool::create()->allocate_array(DType::kFloat32, {places.num_places(), 2});
+      BufferPool::create()->allocate_array(DType::kFloat32, {positions.num_positions(), 2});
   auto* const value = static_cast<float*>(rows.data);
-  std::fill(value, value + 2 * places.num_places(), std::numeric_limits<float>::quiet_NaN());
-  PulledTable pulled{Table(rows), places, {}, static_cast<int>(rank)};
+  std::fill(value, value + 2 * positions.num_positions(), std::numeric_limits<float>::quiet_NaN());
+  PulledTable pulled{Table(rows), positions, {}, static_cast<int>(rank)};
   for (int64_t other = 0; other < kPullRanks; ++other) {
     pulled.is_local.push_back(reaches(rank, other));
     if (!reaches(rank, other)) continue;
-    const Array ids = places.owned(other);
+    const Array ids = positions.owned(other);
     for (int64_t i = 0; i < ids.rows(); ++i) {
-      float* const row = value + 2 * (places.places_of(other).begin + i);
+      float* const row = value + 2 * (positions.positions_of(other).begin + i);
       row[0] = value_of(ids.as<int64_t>()[static_cast<size_t>(i)]);
       row[1] = -row[0];
     }

@@ -1,5 +1,5 @@
 // Sorts of so many edges that several threads have a part each, against a sort of one by one: the
-// same places for any number of threads.
+// same positions for any number of threads.
 #include "nn/counting_sort.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using ramet::test::drawn_ids;
 namespace {
 
 constexpr int64_t kOfPart = int64_t{64} << 10;      // keys of the smallest part
-constexpr int64_t kManyKeys = 5 * kOfPart / 2 + 7;  // whose places are found in three chunks
+constexpr int64_t kManyKeys = 5 * kOfPart / 2 + 7;  // whose positions are found in three chunks
 #ifdef RAMET_SANITIZED                              // ten times slower
 constexpr int kThreads[] = {7};
 #else

@@ -81,7 +81,7 @@ class GuardedPage {
 
   // A copy of `row` that ends with the page.
   template <typename T>
-  std::span<const T> place(std::span<const T> row) {
+  std::span<const T> position(std::span<const T> row) {
     auto* at = reinterpret_cast<T*>(pages_.get() + size_ - row.size_bytes());
     std::copy(row.begin(), row.end(), at);
     return {at, row.size()};
@@ -106,7 +106,7 @@ void check_kernels(uint64_t most, const Mixture& mixture) {
           const auto row = std::span<const Index>(ids).subspan(skipped, count);
           const auto expected = accepted_obviously(keys, threshold, row);
           REQUIRE(accepted_by(kernel, keys, threshold, row) == expected);
-          REQUIRE(accepted_by(kernel, keys, threshold, page.place(row)) == expected);
+          REQUIRE(accepted_by(kernel, keys, threshold, page.position(row)) == expected);
         }
       }
     }
@@ -188,17 +188,17 @@ TEST_CASE("kernels find the sources that their own probabilities accept, and all
           uint32_t found[kMost + kLaborPadding];
           const int64_t size = kernel.probable(keys, ids.data(), p.data(),
                                                static_cast<int64_t>(count), c, words, found);
-          int64_t place = 0;
+          int64_t position = 0;
           for (uint32_t i = 0; i < count; ++i) {
             const double q = std::min(1.0, c * p[i]);
             REQUIRE(words[i] == draw_word(keys, static_cast<uint64_t>(ids[i])));
-            const bool is_found = place < size && found[place] == i;
-            place += is_found ? 1 : 0;
+            const bool is_found = position < size && found[position] == i;
+            position += is_found ? 1 : 0;
             if (q == 1 || words[i] <= static_cast<uint64_t>(q * 0x1p64)) REQUIRE(is_found);
             if (is_found)
               REQUIRE(static_cast<double>(words[i]) * 0x1p-64 <= q * (1 + 1e-9) + 0x1p-52);
           }
-          REQUIRE(place == size);
+          REQUIRE(position == size);
         }
       }
     }

@@ -69,7 +69,7 @@ bool has_ring() {
 
 }  // namespace
 
-TEST_CASE("rows are written to their places, by a ring and by threads") {
+TEST_CASE("rows are written to their positions, by a ring and by threads") {
   const TempDir folder;
   const std::vector<int64_t> rows = odd_rows();
   for (const bool io_uring : {true, false}) {

@@ -51,7 +51,7 @@ TEST_CASE("a folder holds what was written") {
   check_equal(*store, all.contents);
   CHECK(store->path() == dir / "store");
   CHECK(store->segment_fd() == -1);
-  CHECK(store->place("node/a/bool") == dir / "store/node/a/bool.npy");
+  CHECK(store->location("node/a/bool") == dir / "store/node/a/bool.npy");
   struct stat status{};
   REQUIRE(::stat((dir / "store").c_str(), &status) == 0);
   CHECK(store->identity() == std::pair<uint64_t, uint64_t>(status.st_dev, status.st_ino));
@@ -63,7 +63,7 @@ TEST_CASE("a segment holds what was written") {
   const auto store = make_segment(all.contents);
   check_equal(*store, all.contents);
   CHECK(store->path().empty());
-  CHECK(store->place("node/a/bool") == "segment:node/a/bool");
+  CHECK(store->location("node/a/bool") == "segment:node/a/bool");
   const auto again = Store::open_segment(store->segment_fd());
   check_equal(*again, all.contents);
   CHECK(again->identity() == store->identity());

@@ -40,7 +40,7 @@ class RowStore {
     policy_.serve(use_);
     const CacheUse& use = use_;
     REQUIRE(use.slots.size() == ids.size());
-    REQUIRE(use.places.size() == use.missing.size());
+    REQUIRE(use.positions.size() == use.missing.size());
     REQUIRE(use.targets.size() == use.missing.size());
     size_t hits = 0;
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -50,8 +50,8 @@ class RowStore {
     }
     REQUIRE(hits + use.missing.size() == ids.size());
     for (size_t m = 0; m < use.missing.size(); ++m) {
-      REQUIRE(ids.at(static_cast<size_t>(use.places[m])) == use.missing[m]);
-      REQUIRE(use.slots[static_cast<size_t>(use.places[m])] == -1);
+      REQUIRE(ids.at(static_cast<size_t>(use.positions[m])) == use.missing[m]);
+      REQUIRE(use.slots[static_cast<size_t>(use.positions[m])] == -1);
       if (use.targets[m] >= 0) rows_.at(static_cast<size_t>(use.targets[m])) = use.missing[m];
     }
     return use.missing;

@@ -12,7 +12,7 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kPlaces = 1000, kPackedWidth = 5;
+constexpr int64_t kPositions = 1000, kPackedWidth = 5;
 const RowForm kForm = {DType::kFloat32, {kPackedWidth}};
 
 using Words = std::vector<int64_t>;  // aligned, as what is packed has to be
@@ -24,7 +24,7 @@ Words packed(const std::vector<RowList>& lists, int threads = 1) {
 }
 
 std::vector<RowList> unpacked(const Words& words, const RowForm& form = kForm) {
-  return unpack(std::as_bytes(std::span(words)), form, kPlaces, "rank 3");
+  return unpack(std::as_bytes(std::span(words)), form, kPositions, "rank 3");
 }
 
 void check_refused(const Words& words, const std::string& why) {
@@ -34,7 +34,7 @@ void check_refused(const Words& words, const std::string& why) {
 }  // namespace
 
 TEST_CASE("lists are the same after a trip, for any threads, and views of the bytes") {
-  const Listed large(70'000, kPlaces, kPackedWidth, 1), small(3, kPlaces, kPackedWidth, 2);
+  const Listed large(70'000, kPositions, kPackedWidth, 1), small(3, kPositions, kPackedWidth, 2);
   for (const std::vector<RowList>& lists : {std::vector<RowList>{},
                                             {small.part(0, 0)},
                                             {small.list(), small.part(1, 1), large.list()}}) {
@@ -54,7 +54,7 @@ TEST_CASE("lists are the same after a trip, for any threads, and views of the by
 }
 
 TEST_CASE("rows of a narrow table travel narrow or as float32") {
-  const Listed wide(7, kPlaces, kPackedWidth, 1);
+  const Listed wide(7, kPositions, kPackedWidth, 1);
   std::vector<uint16_t> bits(7 * kPackedWidth, 0x3c00);
   const Array narrow{bits.data(), DType::kFloat16, {7, kPackedWidth}, nullptr, false};
   const Words words = packed({wide.list(), {wide.list().ids, narrow}});
@@ -75,7 +75,7 @@ TEST_CASE("rows without bytes travel") {
 }
 
 TEST_CASE("a list with more ids than rows is not packed") {
-  const Listed rows(4, kPlaces, kPackedWidth, 1);
+  const Listed rows(4, kPositions, kPackedWidth, 1);
   const std::vector<RowList> lists = {{rows.list().ids, rows.part(0, 3).rows}};
   Words words(1000);
   check_throws(ErrorCode::kInvalidArgument, {"float32[3, 5]", "4 ids"},
@@ -83,7 +83,7 @@ TEST_CASE("a list with more ids than rows is not packed") {
 }
 
 TEST_CASE("bytes that lie are refused") {
-  const Listed some(20, kPlaces, kPackedWidth, 1);
+  const Listed some(20, kPositions, kPackedWidth, 1);
   const Words good = packed({some.list(), some.part(0, 4)});
   const auto with = [&](size_t at, int64_t value) {
     Words words = good;
@@ -100,12 +100,13 @@ TEST_CASE("bytes that lie are refused") {
     check_refused(with(1, ids), "bytes left for");
   check_refused(with(1, 25), "");
   check_refused(with(2, 99), "dtype has the code 99, expected float32");
-  for (const int64_t place : {int64_t{-1}, kPlaces, most})
-    check_refused(with(8, place), concat("for place ", place, ", outside the 1000 places"));
+  for (const int64_t position : {int64_t{-1}, kPositions, most})
+    check_refused(with(8, position),
+                  concat("for position ", position, ", outside the 1000 positions"));
 }
 
 TEST_CASE("truncated, longer and misaligned bytes are refused") {
-  const Listed some(20, kPlaces, kPackedWidth, 1);
+  const Listed some(20, kPositions, kPackedWidth, 1);
   const Words good = packed({some.list()});
   for (size_t length = 0; length < good.size(); ++length)
     check_refused({good.begin(), good.begin() + static_cast<int64_t>(length)}, "");
@@ -114,7 +115,7 @@ TEST_CASE("truncated, longer and misaligned bytes are refused") {
   check_refused(longer, "with 8 bytes too many");
   const auto bytes = std::as_bytes(std::span(longer)).subspan(4);
   check_throws(ErrorCode::kCorrupt, {"no multiple of 8"},
-               [&] { return unpack(bytes, kForm, kPlaces, "rank 3"); });
+               [&] { return unpack(bytes, kForm, kPositions, "rank 3"); });
 }
 
 TEST_CASE("a count that fits nothing of a row without bytes is refused") {

@@ -164,7 +164,7 @@ TEST_CASE("a read that fails is an error that names the folder, and the table go
   check_all(table, twin, from_to(0, kRecords));
 }
 
-TEST_CASE("a row that cannot be read is named by its id, whatever its place in the file") {
+TEST_CASE("a row that cannot be read is named by its id, whatever its position in the file") {
   const TempDir folder;
   RecordTwin twin;
   RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 0));

@@ -24,14 +24,14 @@ constexpr size_t kParts = 4;
 struct Ranks {
   std::vector<int64_t> bounds = {0, 7, 7, 30, kExchangedRows};
   std::vector<int> machines;
-  RowPlaces places;
+  RowPositions positions;
 
   Ranks(std::vector<int> machine_of, bool strided)
-      : machines(std::move(machine_of)), places(make(strided)) {}
+      : machines(std::move(machine_of)), positions(make(strided)) {}
 
-  [[nodiscard]] RowPlaces make(bool strided) const {
+  [[nodiscard]] RowPositions make(bool strided) const {
     const Ownership owners = Ownership::ranges(borrow(bounds));
-    return strided ? RowPlaces::strided(owners, 64) : RowPlaces::dense(owners);
+    return strided ? RowPositions::strided(owners, 64) : RowPositions::dense(owners);
   }
   [[nodiscard]] std::vector<bool> is_local(size_t rank) const {
     std::vector<bool> result;
@@ -39,9 +39,9 @@ struct Ranks {
       result.push_back(machine == machines[rank]);
     return result;
   }
-  [[nodiscard]] std::vector<int64_t> place_of(std::span<const int64_t> ids) const {
+  [[nodiscard]] std::vector<int64_t> position_of(std::span<const int64_t> ids) const {
     std::vector<int64_t> found(ids.size());
-    places.look_up(ids, found.data());
+    positions.look_up(ids, found.data());
     return found;
   }
 };
@@ -72,15 +72,16 @@ void for_all_ranks(Body body) {
   }
 }
 
-// Rows by place that say whose they are; only those of rank's machine.
+// Rows by position that say whose they are; only those of rank's machine.
 std::vector<float> rows_of_machine(const Ranks& ranks, size_t rank) {
-  std::vector<float> rows(static_cast<size_t>(ranks.places.num_places() * kExchangedWidth), -1);
+  std::vector<float> rows(static_cast<size_t>(ranks.positions.num_positions() * kExchangedWidth),
+                          -1);
   for (int64_t id = 0; id < kExchangedRows; ++id) {
-    const int64_t owner = ranks.places.owners().owner(id);
+    const int64_t owner = ranks.positions.owners().owner(id);
     if (!ranks.is_local(rank)[static_cast<size_t>(owner)]) continue;
-    const int64_t place = ranks.place_of(std::span(&id, 1))[0];
+    const int64_t position = ranks.position_of(std::span(&id, 1))[0];
     for (int64_t c = 0; c < kExchangedWidth; ++c)
-      rows[static_cast<size_t>(place * kExchangedWidth + c)] = static_cast<float>(id * 10 + c);
+      rows[static_cast<size_t>(position * kExchangedWidth + c)] = static_cast<float>(id * 10 + c);
   }
   return rows;
 }
@@ -97,15 +98,15 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
       for (size_t rank = 0; rank < kParts; ++rank)
         given.emplace_back(30, kExchangedRows, kExchangedWidth, rank + 1);
       for (size_t rank = 0; rank < kParts; ++rank) {
-        first.push_back(ranks.place_of(given[rank].part(0, 20).ids));
-        second.push_back(ranks.place_of(given[rank].part(20, 30).ids));
+        first.push_back(ranks.position_of(given[rank].part(0, 20).ids));
+        second.push_back(ranks.position_of(given[rank].part(20, 30).ids));
       }
       for (size_t rank = 0; rank < kParts; ++rank) {
         lists.push_back({{first[rank], given[rank].part(0, 20).rows},
                          {second[rank], given[rank].part(20, 30).rows}});
-        sent.push_back(push(lists[rank], ranks.places, ranks.is_local(rank), repeats, 2));
+        sent.push_back(push(lists[rank], ranks.positions, ranks.is_local(rank), repeats, 2));
       }
-      const auto total = static_cast<size_t>(ranks.places.num_places() * kExchangedWidth);
+      const auto total = static_cast<size_t>(ranks.positions.num_positions() * kExchangedWidth);
       for (size_t owner = 0; owner < kParts; ++owner) {
         const Message message = received(sent, owner);
         std::vector<RowList> all, expected;
@@ -115,12 +116,12 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
           CHECK((bytes == 0) == ranks.is_local(owner)[rank]);
           if (bytes == 0) continue;
           const auto came = unpack({at, bytes}, {DType::kFloat32, {kExchangedWidth}},
-                                   ranks.places.num_places(), "rank");
+                                   ranks.positions.num_positions(), "rank");
           all.insert(all.end(), came.begin(), came.end());
           expected.insert(expected.end(), lists[rank].begin(), lists[rank].end());
           at += bytes;
         }
-        const NodeRange own = ranks.places.places_of(static_cast<int64_t>(owner));
+        const NodeRange own = ranks.positions.positions_of(static_cast<int64_t>(owner));
         for (const auto& [ids, rows] : all)
           for (const int64_t id : ids)
             CHECK((id >= own.begin && id < own.end));
@@ -137,9 +138,9 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
 TEST_CASE("of a row that is given many times the last travels, once") {
   const Ranks ranks({0, 0, 1, 1}, true);
   const Listed given(500, kExchangedRows, kExchangedWidth, 9);
-  const auto places = ranks.place_of(given.list().ids);
-  const std::vector<RowList> lists = {{places, given.list().rows}};
-  const auto message = push(lists, ranks.places, ranks.is_local(0), Repeats::kLast);
+  const auto positions = ranks.position_of(given.list().ids);
+  const std::vector<RowList> lists = {{positions, given.list().rows}};
+  const auto message = push(lists, ranks.positions, ranks.is_local(0), Repeats::kLast);
   CHECK(message.bytes[0] == 0);
   CHECK(message.bytes[1] == 0);
   const auto* at = static_cast<const std::byte*>(message.data.data);
@@ -164,21 +165,22 @@ TEST_CASE("every rank pulls what a rank with all rows has, each row once") {
     for (size_t rank = 0; rank < kParts; ++rank) {
       rows.push_back(rows_of_machine(ranks, rank));
       const Listed ids(static_cast<int64_t>(rank) * 50, kExchangedRows, 1, rank);
-      wanted.push_back(ranks.place_of(ids.list().ids));
+      wanted.push_back(ranks.position_of(ids.list().ids));
     }
     const auto table = [&](size_t rank) { return Table(writable(rows[rank], kExchangedWidth)); };
     for (size_t rank = 0; rank < kParts; ++rank) {
-      pulls.emplace_back(wanted[rank], ranks.places, ranks.is_local(rank), form);
+      pulls.emplace_back(wanted[rank], ranks.positions, ranks.is_local(rank), form);
       requests.push_back(pulls[rank].requests());
       for (size_t k = 0; k < kParts; ++k) {
         CHECK(requests[rank].bytes[k] <=
-              8 * ranks.places.places_of(static_cast<int64_t>(k)).size());
+              8 * ranks.positions.positions_of(static_cast<int64_t>(k)).size());
         if (ranks.is_local(rank)[k]) CHECK(requests[rank].bytes[k] == 0);
       }
     }
     for (size_t rank = 0; rank < kParts; ++rank)
       answers.push_back(RowPull::answer(received(requests, rank), table(rank),
-                                        ranks.places.places_of(static_cast<int64_t>(rank)), 2));
+                                        ranks.positions.positions_of(static_cast<int64_t>(rank)),
+                                        2));
     for (size_t rank = 0; rank < kParts; ++rank) {
       std::vector<float> out(wanted[rank].size() * kExchangedWidth);
       pulls[rank].finish(received(answers, rank), table(rank).rows(),
@@ -193,16 +195,16 @@ TEST_CASE("every rank pulls what a rank with all rows has, each row once") {
 
 TEST_CASE("narrow rows are pulled as they are, or as float32") {
   const Ranks ranks({0, 1, 1, 1}, true);
-  std::vector<uint16_t> bits(static_cast<size_t>(ranks.places.num_places()));
+  std::vector<uint16_t> bits(static_cast<size_t>(ranks.positions.num_positions()));
   for (size_t i = 0; i < bits.size(); ++i)
     bits[i] = static_cast<uint16_t>(0x3f80 + i % 100);
   const Table table({bits.data(), DType::kBFloat16, {std::ssize(bits), 1}, nullptr, true});
   const std::vector<int64_t> wanted = {0, 130, 6, 130};
-  const RowPull pull(wanted, ranks.places, ranks.is_local(0), {DType::kBFloat16, {1}});
+  const RowPull pull(wanted, ranks.positions, ranks.is_local(0), {DType::kBFloat16, {1}});
   const Message requests = pull.requests();
   CHECK(requests.bytes == std::vector<int64_t>{0, 0, 8, 0});
   Message mine{{8, 0, 0, 0}, requests.data};
-  const Message rows = RowPull::answer(mine, table, ranks.places.places_of(2));
+  const Message rows = RowPull::answer(mine, table, ranks.positions.positions_of(2));
   const Message answers{{0, 0, 8, 0}, rows.data};
   std::vector<float> wide(4);
   pull.finish(answers, table.rows(), writable(wide, 1));
@@ -221,19 +223,20 @@ TEST_CASE("requests and answers that lie are refused") {
   const Ranks ranks({0, 0, 1, 1}, true);
   std::vector<float> rows = rows_of_machine(ranks, 0);
   const Table table(writable(rows, kExchangedWidth));
-  const NodeRange own = ranks.places.places_of(0);
-  const auto ask = [&](std::vector<int64_t> bytes, std::vector<int64_t> places) {
-    const Array data{places.data(), DType::kUInt8, {std::ssize(places) * 8}, nullptr, false};
+  const NodeRange own = ranks.positions.positions_of(0);
+  const auto ask = [&](std::vector<int64_t> bytes, std::vector<int64_t> positions) {
+    const Array data{positions.data(), DType::kUInt8, {std::ssize(positions) * 8}, nullptr, false};
     return RowPull::answer({std::move(bytes), data}, table, own);
   };
-  for (const int64_t place : {int64_t{-1}, int64_t{7}, int64_t{1} << 62})
-    check_throws(ErrorCode::kCorrupt, {"rank 2 asked for place", "lie in [0, 7)"},
-                 [&] { ask({0, 0, 8, 0}, {place}); });
+  for (const int64_t position : {int64_t{-1}, int64_t{7}, int64_t{1} << 62})
+    check_throws(ErrorCode::kCorrupt, {"rank 2 asked for position", "lie in [0, 7)"},
+                 [&] { ask({0, 0, 8, 0}, {position}); });
   for (const int64_t bytes : {-8, 4, 16})
     check_throws(ErrorCode::kCorrupt, {"rank 2 sent", "no requests"},
                  [&] { ask({0, 0, bytes, 0}, {0}); });
   const std::vector<int64_t> wanted = {128, 129};
-  const RowPull pull(wanted, ranks.places, ranks.is_local(0), {DType::kFloat32, {kExchangedWidth}});
+  const RowPull pull(wanted, ranks.positions, ranks.is_local(0),
+                     {DType::kFloat32, {kExchangedWidth}});
   std::vector<float> out(2 * kExchangedWidth);
   std::vector<int64_t> answer(3);
   const Array data{answer.data(), DType::kUInt8, {24}, nullptr, false};

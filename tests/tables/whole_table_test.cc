@@ -42,11 +42,11 @@ Array zeros(DType dtype, std::vector<int64_t> shape) {
   return array;
 }
 
-RowPlaces strided_places(const Ownership& owners, int64_t stride) {
-  if (owners.is_ranges()) return RowPlaces::strided(owners, stride);
+RowPositions strided_positions(const Ownership& owners, int64_t stride) {
+  if (owners.is_ranges()) return RowPositions::strided(owners, stride);
   const Array map = zeros(map_dtype(owners, stride), {owners.num_nodes()});
   write_map(owners, stride, map);
-  return RowPlaces::strided(owners, stride, map);
+  return RowPositions::strided(owners, stride, map);
 }
 
 Ownership random_ranges(std::mt19937& random, int64_t rows, int64_t parts) {
@@ -65,9 +65,9 @@ Ownership random_vector(std::mt19937& random, int64_t rows, int64_t parts) {
   return Ownership::by_vector(owners, parts);
 }
 
-// Row by row: a row's place is where its owner's rows begin, plus how many of these come before.
+// Row by row: a row's position is where its owner's rows begin, plus how many of these come before.
 void check_strided(const Ownership& owners, int64_t stride) {
-  const RowPlaces places = strided_places(owners, stride);
+  const RowPositions positions = strided_positions(owners, stride);
   std::vector<std::vector<int64_t>> owned(static_cast<size_t>(owners.parts()));
   std::vector<int64_t> expected;
   for (int64_t id = 0; id < owners.num_nodes(); ++id) {
@@ -75,25 +75,25 @@ void check_strided(const Ownership& owners, int64_t stride) {
     expected.push_back(owners.owner(id) * stride + std::ssize(rows));
     rows.push_back(id);
   }
-  CHECK(places.num_rows() == owners.num_nodes());
-  CHECK(places.num_places() == stride * owners.parts());
-  CHECK_FALSE(places.is_dense());
+  CHECK(positions.num_rows() == owners.num_nodes());
+  CHECK(positions.num_positions() == stride * owners.parts());
+  CHECK_FALSE(positions.is_dense());
   for (const int threads : {1, 3}) {
     std::vector<int64_t> found(expected.size());
-    places.look_up(all_ids(owners.num_nodes()), found.data(), threads);
+    positions.look_up(all_ids(owners.num_nodes()), found.data(), threads);
     CHECK(found == expected);
   }
   for (int64_t part = 0; part < owners.parts(); ++part) {
     const auto& rows = owned[static_cast<size_t>(part)];
-    CHECK(places.places_of(part).begin == part * stride);
-    CHECK(places.places_of(part).size() == std::ssize(rows));
-    CHECK(numbers(places.owned(part)) == rows);
+    CHECK(positions.positions_of(part).begin == part * stride);
+    CHECK(positions.positions_of(part).size() == std::ssize(rows));
+    CHECK(numbers(positions.owned(part)) == rows);
   }
 }
 
 }  // namespace
 
-TEST_CASE("rows of every kind of owners have their places in the order of their ids") {
+TEST_CASE("rows of every kind of owners have their positions in the order of their ids") {
   std::mt19937 random(1);
   for (const int64_t parts : {1, 2, 3, 5, 40}) {
     for (const int64_t rows : {0, 1, 1000, 70'001}) {
@@ -108,23 +108,23 @@ TEST_CASE("rows of every kind of owners have their places in the order of their 
   }
 }
 
-TEST_CASE("dense places are the ids") {
+TEST_CASE("dense positions are the ids") {
   std::mt19937 random(2);
   const Ownership owners = random_ranges(random, 5000, 4);
-  const RowPlaces places = RowPlaces::dense(owners);
-  CHECK(places.is_dense());
-  CHECK(places.num_places() == 5000);
+  const RowPositions positions = RowPositions::dense(owners);
+  CHECK(positions.is_dense());
+  CHECK(positions.num_positions() == 5000);
   std::vector<int64_t> found(5000);
-  places.look_up(all_ids(5000), found.data(), 2);
+  positions.look_up(all_ids(5000), found.data(), 2);
   CHECK(found == all_ids(5000));
   int64_t end = 0;
   for (int64_t part = 0; part < 4; ++part) {
-    CHECK(places.places_of(part).begin == end);
-    end = places.places_of(part).end;
-    CHECK(places.owned(part).rows() == places.places_of(part).size());
+    CHECK(positions.positions_of(part).begin == end);
+    end = positions.positions_of(part).end;
+    CHECK(positions.owned(part).rows() == positions.positions_of(part).size());
   }
   CHECK(end == 5000);
-  CHECK_THROWS_AS(RowPlaces::dense(Ownership::hashed("node", 10, 2)), Error);
+  CHECK_THROWS_AS(RowPositions::dense(Ownership::hashed("node", 10, 2)), Error);
 }
 
 TEST_CASE("pieces begin at huge pages, or at pages where huge ones would take all addresses") {
@@ -139,24 +139,26 @@ TEST_CASE("pieces begin at huge pages, or at pages where huge ones would take al
 
 TEST_CASE("ids, parts, strides and maps that do not fit are Errors") {
   const Ownership owners = Ownership::hashed("node", 10'000, 2);
-  const RowPlaces places = strided_places(owners, 8000);
+  const RowPositions positions = strided_positions(owners, 8000);
   std::vector<int64_t> ids = all_ids(10'000), found(ids.size());
   for (const int64_t bad : {-1, 10'000}) {
     ids[7003] = bad;
     check_throws(ErrorCode::kOutOfRange, {"ids[7003] = " + std::to_string(bad), "the 10000 rows"},
-                 [&] { places.look_up(ids, found.data(), 2); });
+                 [&] { positions.look_up(ids, found.data(), 2); });
   }
-  check_throws(ErrorCode::kOutOfRange, {"part is 2"}, [&] { return places.places_of(2); });
-  check_throws(ErrorCode::kInvalidArgument, {"stride of 10"}, [&] { strided_places(owners, 10); });
+  check_throws(ErrorCode::kOutOfRange, {"part is 2"}, [&] { return positions.positions_of(2); });
+  check_throws(ErrorCode::kInvalidArgument, {"stride of 10"},
+               [&] { strided_positions(owners, 10); });
   check_throws(ErrorCode::kInvalidArgument, {"int32[10000]"},
-               [&] { return RowPlaces::strided(owners, 8000, zeros(DType::kInt64, {10'000})); });
-  check_throws(ErrorCode::kInvalidArgument, {"3 rows for 16000 places"},
-               [&] { WholeTable(Table(zeros(DType::kInt8, {3, 1})), places); });
+               [&] { return RowPositions::strided(owners, 8000, zeros(DType::kInt64, {10'000})); });
+  check_throws(ErrorCode::kInvalidArgument, {"3 rows for 16000 positions"},
+               [&] { WholeTable(Table(zeros(DType::kInt8, {3, 1})), positions); });
 }
 
 TEST_CASE("a whole table gathers, sets and sums rows by id") {
   const Ownership owners = Ownership::hashed("node", 500, 3);
-  const WholeTable table(Table(zeros(DType::kFloat32, {3 * 300, 2})), strided_places(owners, 300));
+  const WholeTable table(Table(zeros(DType::kFloat32, {3 * 300, 2})),
+                         strided_positions(owners, 300));
   const std::vector<int64_t> ids = all_ids(500);
   const Array rows = zeros(DType::kFloat32, {500, 2});
   for (int64_t i = 0; i < 1000; ++i)
@@ -172,20 +174,20 @@ TEST_CASE("a whole table gathers, sets and sums rows by id") {
   CHECK(values(table.gather(ids, 2)) == expected);
   CHECK(values(table.gather_float32(ids)) == expected);
   for (int64_t part = 0; part < 3; ++part) {
-    const Array own = table.places().owned(part), piece = table.piece(part);
+    const Array own = table.positions().owned(part), piece = table.piece(part);
     CHECK(values(table.gather(own.as<int64_t>())) == values(piece));
   }
 }
 
 TEST_CASE("a gather of a whole table names the id as it was given, and decodes as a table") {
   const Ownership owners = Ownership::hashed("node", 9000, 3);
-  const RowPlaces places = strided_places(owners, 4000);
+  const RowPositions positions = strided_positions(owners, 4000);
   const Array rows = zeros(DType::kBFloat16, {12'000, 1});
-  for (int64_t place = 0; place < 12'000; ++place)
-    static_cast<uint16_t*>(rows.data)[place] = static_cast<uint16_t>(place);
-  const WholeTable table(Table(rows), places);
+  for (int64_t position = 0; position < 12'000; ++position)
+    static_cast<uint16_t*>(rows.data)[position] = static_cast<uint16_t>(position);
+  const WholeTable table(Table(rows), positions);
   std::vector<int64_t> ids = all_ids(9000), found(ids.size());
-  places.look_up(ids, found.data());
+  positions.look_up(ids, found.data());
   const Array decoded = table.gather_float32(ids, 2), expected = Table(rows).gather_float32(found);
   CHECK(std::memcmp(decoded.data, expected.data, 9000 * sizeof(float)) == 0);
   ids[8003] = 9000;

@@ -60,9 +60,9 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
         dtype = "float32" if name == FEATURES else np.result_type(*numbers, *([np.float64] if categories else []))
     dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     if categories:
-        return Mixed(what, columns, dtype, shape, rows.place, categories)
+        return Mixed(what, columns, dtype, shape, rows.location, categories)
     floating = dtype.kind == "f" or dtype == bfloat16
-    return Values(what, columns, dtype, shape, rows.place, null=np.nan if floating else None)
+    return Values(what, columns, dtype, shape, rows.location, null=np.nan if floating else None)
 
 
 def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:
@@ -72,8 +72,8 @@ def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Valu
     width, dtype = _width(arrow_type), _numpy_type(what, column, arrow_type)
     shape = () if width is None else (width,)
     if dtype.kind == "f" and not (width is None and _are_integers_beside_nulls(column, rows)):
-        return Values(what, (column,), dtype, shape, rows.place, null=np.nan)
-    return Values(what, (column,), np.int64, shape, rows.place, null=NO_LABEL)
+        return Values(what, (column,), dtype, shape, rows.location, null=np.nan)
+    return Values(what, (column,), np.int64, shape, rows.location, null=NO_LABEL)
 
 
 def _are_integers_beside_nulls(column: Column, rows: TypedRows) -> bool:

@@ -73,7 +73,7 @@ class Building:
                 pass
         store = sum(of.nbytes for _, of in arrays if not isinstance(of, StreamedRows))
         store += sum(of.row.nbytes * of.num_rows for of in streamed)
-        ids = {place.rpartition("/")[2]: of for place, of in arrays if place.startswith("ids/")}
+        ids = {name.rpartition("/")[2]: of for name, of in arrays if name.startswith("ids/")}
         text = sum(len(ids.get(kind, ())) for kind in ("text", "tuple"))
         return self._row_bytes, text / max(len(ids.get("offset", ())) - 1, 1), store
 

@@ -59,7 +59,7 @@ class Edges:
                 nodes[node_type] = Nodes(node_type, NodeIds(kind, scratch))
         values = make_values(table, what, rows, scratch, dtype)
         times = Times(f"{what}: split", split, rows) if is_by_time(table.split) else None
-        splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)
+        splitter = Splitter(table.split, table.seed, what, rows.location, scratch, times)
         reader = _EndsReader(table, ends, rows, nodes, missing, scratch)
         tables = [_TableReader(of, scratch) for of in values.values()]
         edges = cls(table, scan(rows, [reader, *tables, *([splitter] if splitter.columns else [])], report))
@@ -183,7 +183,7 @@ class _EndsReader:
         if is_null.any() and not (self._may_be_null or self._missing == "drop"):
             row = first + int(np.argmax(is_null))
             raise ValueError(
-                f"{self._rows.place(row)}: an end of an edge of {self._table.type} is null; missing='drop' leaves "
+                f"{self._rows.location(row)}: an end of an edge of {self._table.type} is null; missing='drop' leaves "
                 "such rows out"
             )
         self._unknown += int(np.count_nonzero(is_unknown))
@@ -196,7 +196,7 @@ class _EndsReader:
         for row in np.flatnonzero(is_unknown)[: SHOWN - len(self._examples)]:
             columns = self.columns[: len(self._ends[0])] if src[row] == UNKNOWN else self.columns[len(self._ends[0]) :]
             shown = shown_key([arrays[self.columns.index(column)] for column in columns], int(row))
-            self._examples.append(f"{shown} ({self._rows.place(first + int(row))})")
+            self._examples.append(f"{shown} ({self._rows.location(first + int(row))})")
 
 
 def _numbers(kept: np.ndarray, scratch: Scratch) -> np.ndarray:

@@ -147,7 +147,7 @@ class IdReader:
         positions = self.ids.add(arrays)[:, 0]
         if positions.min(initial=0) < 0:
             row = first + int(np.argmin(positions >= 0))
-            raise ValueError(f"{self._rows.place(row)}: the id of a node is null (column {self._name()})")
+            raise ValueError(f"{self._rows.location(row)}: the id of a node is null (column {self._name()})")
         # A new id's position is one more than that of the new id before it.
         is_new = np.maximum.accumulate(np.concatenate(([before - 1], positions)))
         is_new = np.diff(is_new) > 0
@@ -157,7 +157,7 @@ class IdReader:
             self._row_positions.append(positions)
         self.num_repeats += len(repeats)
         for row in repeats[: SHOWN - len(self._repeats)].tolist():
-            self._repeats.append(f"{shown_key(arrays, row)} ({self._rows.place(first + row)})")
+            self._repeats.append(f"{shown_key(arrays, row)} ({self._rows.location(first + row)})")
         self._count = first + len(positions)
 
     def finish(self) -> np.ndarray | None:

@@ -46,7 +46,7 @@ class Nodes:
         rows = TypedRows.of(table)
         values = make_values(table, what, rows, scratch, dtype)
         times = Times(f"{what}: split", split, rows) if is_by_time(table.split) else None
-        splitter = Splitter(table.split, table.seed, what, rows.place, scratch, times)
+        splitter = Splitter(table.split, table.seed, what, rows.location, scratch, times)
         readers: list[Reader] = [of for of in values.values() if of.has_categories]
         if splitter.columns:
             readers.append(splitter)
@@ -111,14 +111,14 @@ class Nodes:
 
     def _chunks(self) -> Iterator[tuple[int, list[np.ndarray]]]:
         columns = list(dict.fromkeys(column for values in self.values.values() for column in values.columns))
-        place = {column: number for number, column in enumerate(columns)}
+        position = {column: number for number, column in enumerate(columns)}
         position = 0
         self._num_nulls = dict.fromkeys(self.values, 0)
         for first, arrays in chunks(self._rows, columns):
             stay = slice(None) if self._kept is None else self._kept[first : first + len(arrays[0])]
             tables = []
             for name, values in self.values.items():
-                own = [arrays[place[column]] for column in values.columns]
+                own = [arrays[position[column]] for column in values.columns]
                 tables.append(values.rows(first, own)[stay])
                 self._num_nulls[name] += int(np.count_nonzero(null_rows(own, len(own[0]))[stay]))
             if len(tables[0]):

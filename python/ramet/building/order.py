@@ -88,11 +88,11 @@ def renumber(edges: Edges, orders: Mapping[str, Order], scratch: Scratch) -> Non
         edges.dst = _taken(orders[edges.type[2]].new, edges.dst, scratch)
 
 
-def _taken(array: np.ndarray, places: np.ndarray, scratch: Scratch) -> np.ndarray:
-    """array[places], a chunk at a time."""
+def _taken(array: np.ndarray, positions: np.ndarray, scratch: Scratch) -> np.ndarray:
+    """array[positions], a chunk at a time."""
     column = scratch.column(array.dtype)
-    for begin in range(0, len(places), CHUNK):
-        column.append(array[places[begin : begin + CHUNK]])
+    for begin in range(0, len(positions), CHUNK):
+        column.append(array[positions[begin : begin + CHUNK]])
     return column.array()
 
 

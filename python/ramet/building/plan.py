@@ -29,7 +29,7 @@ LEAST_MEMORY = 128 << 20  # two batches that are read, a chunk of rows in three 
 SAMPLE_SECONDS = 0.3
 GROWTH = 1.5  # of what grows, at most
 MAP_BYTES = 48  # of an id while it may be looked up: its slot, its value or offset, and what orders it
-ID_BYTES = 16  # of an id in the store: its value or offset, and its place in the order
+ID_BYTES = 16  # of an id in the store: its value or offset, and its position in the order
 
 
 @dataclass(frozen=True)

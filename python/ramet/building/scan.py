@@ -31,11 +31,11 @@ def scan(rows, readers: Iterable[Reader], report: Report | None = None) -> int:
     """Shows all rows to each reader, chunk by chunk. Returns the number of rows."""
     readers = list(readers)
     columns = list(dict.fromkeys(column for reader in readers for column in reader.columns))
-    place = {column: number for number, column in enumerate(columns)}
+    position = {column: number for number, column in enumerate(columns)}
     count = 0
     for first, arrays in chunks(rows, columns):
         for reader in readers:
-            reader.take(first, [arrays[place[column]] for column in reader.columns])
+            reader.take(first, [arrays[position[column]] for column in reader.columns])
         count = first + len(arrays[0])
         if report is not None:
             report(count, rows.num_rows or 0)

@@ -24,8 +24,8 @@ class Splitter:
 
     columns: tuple[Column, ...] = ()
 
-    def __init__(self, split, seed: int, what: str, place, scratch: Scratch, times=None):
-        self._split, self._what, self._place = split, f"{what}: split", place
+    def __init__(self, split, seed: int, what: str, location, scratch: Scratch, times=None):
+        self._split, self._what, self._location = split, f"{what}: split", location
         self._seed = as_int(seed, f"{what}: seed", 0, UINT64_MAX)
         self._names: list[str] = []
         self._codes = scratch.column(np.uint8)

@@ -24,7 +24,7 @@ class TypedRows:
         what, began = f"{type(table).__name__}({table.type!r})", time.perf_counter()
         self.given = table.rows
         self._rows = open_rows(table.rows, header=table.header, what=what)
-        self.bytes, self.place, self.types_of = self._rows.bytes, self._rows.place, self._rows.types_of
+        self.bytes, self.location, self.types_of = self._rows.bytes, self._rows.location, self._rows.types_of
         ids, split = id_columns(table), split_column(table.split)
         columns = [*value_columns(table), *([] if split is None else [split])]
         known = set(self._rows.names)
@@ -80,7 +80,7 @@ class TypedRows:
             for (column, of), texts in zip(found.items(), batch.columns, strict=True):
                 row = of.take(texts)
                 if row is not None and first + row > 0:
-                    self.texts_among_numbers[column] = f"{texts[row].as_py()!r} ({self.place(first + row)})"
+                    self.texts_among_numbers[column] = f"{texts[row].as_py()!r} ({self.location(first + row)})"
             if not any(of.kinds for of in found.values()):
                 break
         self._types |= {column: of.kinds[0] for column, of in found.items() if of.kinds}

@@ -33,14 +33,14 @@ def null_rows(arrays: Sequence[Any], count: int) -> np.ndarray:
 class Values:
     """The rows of one table. dtype, shape: of a row, known before any is read. null: stands for a null, where one may.
 
-    what: how errors call the table. place(row): how they call a row.
+    what: how errors call the table. location(row): how they call a row.
     """
 
     has_categories = False  # which a pass over all rows collects
 
-    def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], place, null=None):
+    def __init__(self, what: str, columns: Sequence[Column], dtype, shape: tuple[int, ...], location, null=None):
         self.what, self.columns, self.dtype, self.shape = what, tuple(columns), np.dtype(dtype), shape
-        self.place, self._null = place, null
+        self.location, self._null = location, null
 
     @property
     def row_bytes(self) -> int:
@@ -87,7 +87,9 @@ class Values:
 
     def _refuse_null(self, first: int, column: Column, array) -> None:
         row = first + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
-        raise ValueError(f"{self.place(row)}: column {column!r} is null, and {self.what} of {self.dtype} has no null")
+        raise ValueError(
+            f"{self.location(row)}: column {column!r} is null, and {self.what} of {self.dtype} has no null"
+        )
 
     def _as_dtype(self, rows: np.ndarray, first: int) -> np.ndarray:
         if rows.dtype == self.dtype:
@@ -96,8 +98,8 @@ class Values:
             name = "bfloat16" if self.dtype == bfloat16 else str(self.dtype)
             return rows.astype(np.float64) if name == "float64" else convert(rows, name, self.what, first)
         if rows.dtype == np.uint64 and len(wrong := np.argwhere(rows > INT64_MAX)):
-            place, value = self.place(first + int(wrong[0][0])), rows[tuple(wrong[0])]
-            raise ValueError(f"{place}: {self.what} is {value}, more than int64 holds")
+            location, value = self.location(first + int(wrong[0][0])), rows[tuple(wrong[0])]
+            raise ValueError(f"{location}: {self.what} is {value}, more than int64 holds")
         return rows.astype(self.dtype)
 
 
@@ -107,7 +109,7 @@ class Categories(Values):
     has_categories = True
 
     def __init__(self, what: str, column: Column, rows, scratch: Scratch, null=None):
-        super().__init__(what, (column,), np.int64, (), rows.place, null)
+        super().__init__(what, (column,), np.int64, (), rows.location, null)
         self._text_among_numbers = rows.texts_among_numbers.get(column)
         self._codes = NodeIds("text", scratch)
         self._texts: list[str] | None = None  # all of them, when they have been asked for
@@ -138,8 +140,8 @@ class Mixed(Values):
 
     has_categories = True
 
-    def __init__(self, what: str, columns, dtype, shape, place, categories: dict[Column, Categories]):
-        super().__init__(what, columns, dtype, shape, place, null=np.nan)
+    def __init__(self, what: str, columns, dtype, shape, location, categories: dict[Column, Categories]):
+        super().__init__(what, columns, dtype, shape, location, null=np.nan)
         self._categories = categories
 
     def numbers(self, first: int, column: Column, array) -> np.ndarray:
@@ -158,7 +160,7 @@ class Normalized(Values):
     """Values with mean 0 and deviation 1 by column, by what a pass over all rows has found."""
 
     def __init__(self, values: Values):
-        super().__init__(values.what, values.columns, values.dtype, values.shape, values.place)
+        super().__init__(values.what, values.columns, values.dtype, values.shape, values.location)
         self._values = values
         self._sum, self._squares = np.zeros(values.shape), np.zeros(values.shape)
         self._count = np.zeros(values.shape)
@@ -193,7 +195,7 @@ class Times(Values):
     def __init__(self, what: str, column: Column, rows, null=None):
         import pyarrow as pa
 
-        super().__init__(what, (column,), np.int64, (), rows.place, null)
+        super().__init__(what, (column,), np.int64, (), rows.location, null)
         arrow_type, self.unit = rows.type_of(column), None
         self._have_zones = {kind.tz is not None for kind in rows.types_of(column) if pa.types.is_timestamp(kind)}
         if pa.types.is_timestamp(arrow_type):
@@ -232,8 +234,8 @@ class Times(Values):
             wrong = np.flatnonzero((numbers != np.floor(numbers)) | ~(np.abs(numbers) < 2.0**53))
             if len(wrong):
                 value = numbers[wrong[0]]
-                place = self.place(first + int(wrong[0]))
-                raise ValueError(f"{place}: column {column!r} is {value}, no whole number that is exact")
+                location = self.location(first + int(wrong[0]))
+                raise ValueError(f"{location}: column {column!r} is {value}, no whole number that is exact")
         return self._as_dtype(numbers, first)
 
     def _parsed(self, first: int, column: Column, texts):
@@ -254,7 +256,7 @@ class Times(Values):
                     for row in range(len(texts))
                 ]
             ).combine_chunks()
-        raise ValueError(f"{self.place(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
+        raise ValueError(f"{self.location(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
 
     def bound(self, value, what: str) -> int:
         """A time that a user says, as one of these: a datetime or a text of ISO 8601 where they have a unit."""

@@ -68,8 +68,8 @@ def _message(error: Exception) -> str:
     if isinstance(error, KeyError) and error.args:  # str() of a KeyError is its repr
         return str(error.args[0])
     if isinstance(error, OSError) and error.strerror:
-        place = "" if error.filename is None else f"{error.filename}: "
-        return place + " ".join(error.strerror.split())
+        location = "" if error.filename is None else f"{error.filename}: "
+        return location + " ".join(error.strerror.split())
     return " ".join(str(error).split()) or type(error).__name__
 
 

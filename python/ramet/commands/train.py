@@ -12,7 +12,7 @@ from ramet._support.sizes import size
 from ramet.commands.exits import EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
-from ramet.train.config import DTYPES, MEASURES, METRICS, MODELS, PLACES, Config
+from ramet.train.config import DTYPES, LOCATIONS, MEASURES, METRICS, MODELS, Config
 from ramet.train.folder import PLOT
 
 
@@ -23,7 +23,7 @@ def add_parsers(subparsers):
 
 
 # Of Config, whose defaults they have.
-_CHOICES = {"task": tuple(METRICS), "model": MODELS, "placement": PLACES, "dtype": DTYPES, "best_by": MEASURES}
+_CHOICES = {"task": tuple(METRICS), "model": MODELS, "placement": LOCATIONS, "dtype": DTYPES, "best_by": MEASURES}
 _OPTIONS = {
     "task": "what is learned: classes of nodes, or links",
     "model": "gin, which adds neighbors up, is evaluated on samples as in training, the others on all neighbors",

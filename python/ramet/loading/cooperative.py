@@ -48,9 +48,9 @@ class GroupThread:
         group, channel = self._group, self._group.channel
         if channel.failure is not None:
             raise RuntimeError("an earlier batch failed, and ranks have lost step") from channel.failure
-        place = group.place(task.epoch, task.step)
+        progress = group.progress(task.epoch, task.step)
         try:
-            task.run(lambda message: group.exchange(message, place))
+            task.run(lambda message: group.exchange(message, progress))
         except BaseException as error:
             channel.failure = error
             traceback.clear_frames(error.__traceback__)  # of the messages that they hold

@@ -84,7 +84,7 @@ def hop_edges_of(edge_index) -> HopEdges | None:
     if found is not None or base is None or edge_index.dim() != 2:
         return found
     found = _found(base)
-    if found is None or edge_index.shape[0] != 2 or _place(edge_index) != _place(base):
+    if found is None or edge_index.shape[0] != 2 or _layout(edge_index) != _layout(base):
         return None
     return found.first(edge_index.shape[1])
 
@@ -94,7 +94,7 @@ def _found(edge_index: torch.Tensor) -> HopEdges | None:
     return HopEdges(edge_index, whole.hops, whole) if whole and version == version_of(edge_index) else None
 
 
-def _place(edge_index: torch.Tensor) -> tuple:
+def _layout(edge_index: torch.Tensor) -> tuple:
     return edge_index.storage_offset(), edge_index.stride(), edge_index.dtype
 
 

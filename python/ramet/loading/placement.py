@@ -10,9 +10,9 @@ from ramet import _core
 from ramet._support.arguments import ROW_ORDERS, as_int, check_word, shortened
 from ramet.arrays import INT32_MAX
 
-PLACES = _core.TABLE_LOCATIONS
+LOCATIONS = _core.TABLE_LOCATIONS
 READ_AHEAD = set(_core.LOCATIONS_READ_AHEAD)
-OF_TABLES_ALONE = set(PLACES) - set(_core.TOPOLOGY_LOCATIONS)
+OF_TABLES_ALONE = set(LOCATIONS) - set(_core.TOPOLOGY_LOCATIONS)
 CACHED_BY = ("degree", "look-ahead", "presampling", "recency")
 TOPOLOGY = "topology"
 MAX_LOOK_AHEAD = 65536
@@ -55,13 +55,15 @@ class Placement:
     order: str = "auto"
 
     def __post_init__(self):
-        if (place := check_word(self.topology, "placement.topology", PLACES)) in OF_TABLES_ALONE:
-            raise ValueError(f"placement.topology is {place!r}, which is for tables alone: Placement(tables={place!r})")
+        if (location := check_word(self.topology, "placement.topology", LOCATIONS)) in OF_TABLES_ALONE:
+            raise ValueError(
+                f"placement.topology is {location!r}, which is for tables alone: Placement(tables={location!r})"
+            )
         if isinstance(self.tables, Mapping):
-            for name, place in self.tables.items():
-                check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
+            for name, location in self.tables.items():
+                check_word(location, f"placement.tables[{shortened(name)}]", LOCATIONS)
         else:
-            check_word(self.tables, "placement.tables", PLACES)
+            check_word(self.tables, "placement.tables", LOCATIONS)
         if self.cache_by is not None:
             check_word(self.cache_by, "placement.cache_by", CACHED_BY)
         as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX)
@@ -115,7 +117,9 @@ def as_placement(value) -> Placement:
     if isinstance(value, Mapping):
         tables = {name: place for name, place in value.items() if name != TOPOLOGY}
         return Placement(topology=value.get(TOPOLOGY, "auto"), tables=tables or "auto")
-    raise TypeError(f"placement is {shortened(value)}, expected a ramet.Placement, one of {PLACES} or a dict by table")
+    raise TypeError(
+        f"placement is {shortened(value)}, expected a ramet.Placement, one of {LOCATIONS} or a dict by table"
+    )
 
 
 def on_device(placement: Placement, table_names: list[str], index: int) -> _core.DeviceOptions:

@@ -47,10 +47,10 @@ def _of_all(tables) -> Iterator[tuple]:
 def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTable:
     """Where a request of the engine finds the rows of the table. pulls: whether those on other machines are pulled."""
     storage = table._storage  # noqa: SLF001 (as the engine has it)
-    rows, places, ranks = storage.rows, storage.places, storage.ranks
+    rows, positions, ranks = storage.rows, storage.positions, storage.ranks
     if pulls and not is_here(table):
-        return _core.PulledTable(rows, places, is_local=list(ranks.is_local), rank=ranks.rank)
-    return _core.ProvidedTable(rows, None if places.is_dense else places)
+        return _core.PulledTable(rows, positions, is_local=list(ranks.is_local), rank=ranks.rank)
+    return _core.ProvidedTable(rows, None if positions.is_dense else positions)
 
 
 def pulling_group(tables):

@@ -148,8 +148,8 @@ class TableRows:
     def _in_engine(self, ids: torch.Tensor) -> tuple[np.ndarray, _core.Table]:
         """The rows `ids` as numbers of rows of the engine's table, and that."""
         provided = rows_of(self._table, pulls=False)
-        places = provided.places
-        return ids.numpy() if places is None else places.look_up(ids.numpy()), provided.rows
+        positions = provided.positions
+        return ids.numpy() if positions is None else positions.look_up(ids.numpy()), provided.rows
 
     def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if self._ready.device is None else tensor.to(self._ready.device)

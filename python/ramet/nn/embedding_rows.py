@@ -147,8 +147,8 @@ def _require_own(table: Table, ids: np.ndarray) -> None:
     """IndexError names the first id that is another rank's."""
     if table.ranks == 1:
         return
-    places, (begin, end) = table._storage.places.look_up(ids), table._storage.own
-    foreign = (places < begin) | (places >= end)
+    positions, (begin, end) = table._storage.positions.look_up(ids), table._storage.own
+    foreign = (positions < begin) | (positions >= end)
     if foreign.any():
         first = int(foreign.argmax())
         raise IndexError(f"ids[{first}] = {ids[first]} is a row of another rank, not of rank {table.rank}")

@@ -58,12 +58,12 @@ def _rule(names: str) -> Callable:
 @_rule(_ELEMENTWISE + " " + _IN_PLACE)
 def elementwise(call: Call):
     """Operands are broadcast: in each, rows are as many dimensions from the last."""
-    places = {(rows.dim() - rows.axis, rows.count) for rows in call.rows}
-    if len(places) != 1 or call.kwargs.get("out") is not None:
+    axes = {(rows.dim() - rows.axis, rows.count) for rows in call.rows}
+    if len(axes) != 1 or call.kwargs.get("out") is not None:
         return NotImplemented
     if call.writes and not isinstance(call.args[0], LazyRows):
         return NotImplemented
-    (from_last, count), known = places.pop(), call.known
+    (from_last, count), known = axes.pop(), call.known
 
     def first(item):
         if isinstance(item, LazyRows):
@@ -137,10 +137,10 @@ def join(call: Call):
     """Along another dimension."""
     parts, dim = call.args[0], call.argument(1, "dim", 0)
     is_stack, known = call.name == "stack", call.known
-    places = {(part.dim(), rows.axis, part.shape[rows.axis]) for part in parts for rows in call.rows}
-    if len(places) != 1 or not isinstance(dim, int) or call.kwargs.get("out") is not None:
+    axes = {(part.dim(), rows.axis, part.shape[rows.axis]) for part in parts for rows in call.rows}
+    if len(axes) != 1 or not isinstance(dim, int) or call.kwargs.get("out") is not None:
         return NotImplemented
-    ((num_dims, axis, _),) = places
+    ((num_dims, axis, _),) = axes
     dim %= num_dims + is_stack
     if dim == axis and not is_stack:
         return NotImplemented

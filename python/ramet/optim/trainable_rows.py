@@ -16,7 +16,7 @@ _trainables: WeakSet[TrainableRows] = WeakSet()  # of rows in memory
 
 
 class TrainableRows:
-    """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, where places do not say them."""
+    """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, unless positions say them."""
 
     _is_replaced = False
 
@@ -56,9 +56,9 @@ class TrainableRows:
         return None if table.ranks == 1 or self.embedding.pending.stays_here else table._ranks.group.channel
 
     def gradients(self) -> list[tuple]:
-        """(places, gradients) of every backward."""
-        places = self.embedding.table._storage.places
-        return [(places.look_up(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
+        """(positions, gradients) of every backward."""
+        positions = self.embedding.table._storage.positions
+        return [(positions.look_up(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
 
     def _given(self, kept: Gradients):
         """Gradients as the engine takes them."""
@@ -72,7 +72,7 @@ class TrainableRows:
         self._apply(step, [])
 
     def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
-        """Lists of (places, gradients), to this rank's rows."""
+        """Lists of (positions, gradients), to this rank's rows."""
         self._apply(step, lists)
         self._last_step = step.number
 

@@ -42,7 +42,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
     `prefetch_factor` (2) each; with 0 a batch is made when the loop asks for it.
 
     A batch is a PyG Batch of one subgraph per seed, with nodes ascending by id in each: `batch`, `ptr`, `root_n_id`
-    (the places of the seeds), `edge_index` in the order of its sources, `y` at the seeds, and the data's other
+    (the positions of the seeds), `edge_index` in the order of its sources, `y` at the seeds, and the data's other
     attributes at the nodes or edges. torch.manual_seed, or `generator`, makes an epoch repeat, for any `num_workers`.
     TypeError for other data, ValueError and IndexError for seeds and fanouts that do not fit.
     """

@@ -17,7 +17,7 @@ FAILED = -1  # instead of a number of bytes: this rank has failed
 _under_way: list[tuple] = []  # collectives that nobody waits for, with their tensors
 
 
-class Place(NamedTuple):
+class Progress(NamedTuple):
     """The position of a rank: its loader, epoch and step. Loaders are counted from 1, in the order in which the group's
     ranks made them."""
 
@@ -58,7 +58,7 @@ class Group:
         self.members = members  # ranks of the world
         self.rank, self.size = members.index(dist.get_rank()), len(members)
         self.channel = channel_of(members, inner)
-        self.index, self.count = _place(members, everyone)
+        self.index, self.count = _rank_of(members, everyone)
         self._is_aborted = False
 
     def _alone(self) -> None:
@@ -99,12 +99,12 @@ class Group:
         self.channel.loaders += 1
         self.loader = self.channel.loaders
 
-    def place(self, epoch: int, step: int) -> Place:
-        return Place(self.loader, epoch, step)
+    def progress(self, epoch: int, step: int) -> Progress:
+        return Progress(self.loader, epoch, step)
 
-    def exchange(self, message: tuple | None, place: Place) -> tuple:
+    def exchange(self, message: tuple | None, progress: Progress) -> tuple:
         """See exchange() below; in the channel's thread."""
-        return message if self.size == 1 else exchange(message, place, self.members, self.channel.ids)
+        return message if self.size == 1 else exchange(message, progress, self.members, self.channel.ids)
 
     @staticmethod
     def in_channel() -> bool:
@@ -115,7 +115,7 @@ class Group:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
         if self.size == 1 or self._is_aborted:
             return
-        heads = torch.full((self.size, 1 + len(Place._fields)), FAILED)
+        heads = torch.full((self.size, 1 + len(Progress._fields)), FAILED)
         incoming = torch.empty_like(heads)
         try:
             work = dist.all_to_all_single(incoming, heads, group=self.channel.ids, async_op=True)
@@ -132,36 +132,36 @@ def keep(work, *tensors) -> None:
     _under_way.append((work, *tensors))
 
 
-def exchange(message: tuple | None, place: Place, members: list[int], process_group: dist.ProcessGroup) -> tuple:
+def exchange(message: tuple | None, progress: Progress, members: list[int], process_group: dist.ProcessGroup) -> tuple:
     """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on every
-    rank, where another one is at another place: their messages would fit together by chance at most. RuntimeError, on
+    rank, where another one is at another step: their messages would fit together by chance at most. RuntimeError, on
     every rank, where one has no message: it has failed. process_group: that of `members`, ranks of the world."""
     bytes_out, data = message or ([FAILED] * len(members), None)
-    heads = torch.tensor([[count, *place] for count in bytes_out])
+    heads = torch.tensor([[count, *progress] for count in bytes_out])
     incoming = torch.empty_like(heads)
     with naming_ended(process_group):
         dist.all_to_all_single(incoming, heads, group=process_group)
     bytes_in = incoming[:, 0].tolist()
     if FAILED in bytes_in:
         raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
-    _compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()], members)
+    _compare_progress([Progress(*numbers) for numbers in incoming[:, 1:].tolist()], members)
     received = torch.empty(sum(bytes_in), dtype=torch.uint8)
     with naming_ended(process_group):
         dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=process_group)
     return bytes_in, received.numpy()
 
 
-def _compare_places(places: list[Place], members: list[int]) -> None:
+def _compare_progress(all_progress: list[Progress], members: list[int]) -> None:
     """Every rank has the same list, and so the same error."""
-    for rank, place in enumerate(places):
-        if place != places[0]:
+    for rank, progress in enumerate(all_progress):
+        if progress != all_progress[0]:
             raise ValueError(
-                f"rank {members[rank]} is at {place}, but rank {members[0]} of its group at {places[0]}: "
+                f"rank {members[rank]} is at {progress}, but rank {members[0]} of its group at {all_progress[0]}: "
                 "ranks that cooperate load the same state, name the same epoch, and loop over loaders in one order"
             )
 
 
-def _place(members: list[int], everyone) -> tuple[int, int]:
+def _rank_of(members: list[int], everyone) -> tuple[int, int]:
     """(position, number) of the groups that the ranks of `everyone` form. ValueError where these are not disjoint."""
     if len(members) == dist.get_world_size(everyone):
         return 0, 1

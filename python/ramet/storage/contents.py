@@ -113,25 +113,25 @@ class Contents:
         if node_type not in self.num_nodes:
             raise ValueError(f"{what}: no node type {node_type!r}; there are {sorted(self.num_nodes)}")
         ids = as_split(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
-        place = f"split/{as_folder(name, 'a split')}/{as_folder(node_type, 'a node type')}"
-        self._arrays[place] = ids
+        key = f"split/{as_folder(name, 'a split')}/{as_folder(node_type, 'a node type')}"
+        self._arrays[key] = ids
 
     def add_edge_split(self, name: str, edge_type: EdgeTypeName, value, what: str) -> None:
         """`value`: ids of edges, or a bool mask of the edges in the order of their ids; of a type made undirected with
         ids, those of its input edges. Repeats that were dropped are left out."""
         if edge_type not in self.num_edges:
             raise ValueError(f"{what}: no edge type {edge_type}; there are {sorted(self.num_edges)}")
-        place = f"split/{as_folder(name, 'a split')}/{encoded_edge_type(edge_type)}"
+        key = f"split/{as_folder(name, 'a split')}/{encoded_edge_type(edge_type)}"
         count = self.num_edges[edge_type]
         ids = np.sort(self._arrays.get(f"{edge_folder(edge_type)}/edge_ids", np.arange(count)))
         _, num_input = self.reverses.get(encoded_edge_type(edge_type), (None, 0))
         if num_input:
             chosen = as_split(value, what, num_input, f"edge type {edge_type} was made from {num_input} edges")
-            self._arrays[place] = chosen[np.isin(chosen, ids)]
+            self._arrays[key] = chosen[np.isin(chosen, ids)]
         elif count == 0 or ids[-1] == count - 1:
-            self._arrays[place] = as_split(value, what, count, f"edge type {edge_type} has {count} edges")
+            self._arrays[key] = as_split(value, what, count, f"edge type {edge_type} has {count} edges")
         else:
-            self._arrays[place] = as_named(value, what, ids, f"edge type {edge_type} has {count} edges")
+            self._arrays[key] = as_named(value, what, ids, f"edge type {edge_type} has {count} edges")
 
     def add_ids(self, node_type: str, arrays: dict[str, np.ndarray]) -> None:
         """The users' ids of the nodes: what _core.IdMap.arrays() gives for as many nodes as the type has."""
@@ -185,11 +185,11 @@ class Contents:
         counts = {_core.encode_name(name): count for name, count in self.num_nodes.items()}
         return counts, [*self._arrays.items(), *self._streamed.items()]
 
-    def _add_rows(self, place: str, rows: np.ndarray | Quantized) -> None:
+    def _add_rows(self, key: str, rows: np.ndarray | Quantized) -> None:
         if isinstance(rows, Quantized):
-            self._arrays[place + SCALE_SUFFIX] = rows.scale
+            self._arrays[key + SCALE_SUFFIX] = rows.scale
             rows = rows.values
-        self._arrays[place] = rows
+        self._arrays[key] = rows
 
     def _nodes_of(self, node_type: str) -> str:
         return f"node type {node_type!r} has {self.num_nodes[node_type]} nodes"
@@ -220,8 +220,8 @@ def write(
         os.makedirs(beside, exist_ok=True)
         arrays = recode(arrays, dtype, scale, beside, progress=progress)
 
-    streamed = {place: array for place, array in arrays if isinstance(array, StreamedRows)}
-    arrays = [(place, array.row if isinstance(array, StreamedRows) else array) for place, array in arrays]
+    streamed = {key: array for key, array in arrays if isinstance(array, StreamedRows)}
+    arrays = [(key, array.row if isinstance(array, StreamedRows) else array) for key, array in arrays]
 
     def finish(folder: bytes) -> None:
         if streamed:
@@ -240,7 +240,7 @@ def write(
             sorted_rows=sorted_rows or {},
             reverses=reverses or {},
             part=part,
-            to_fill={place: array.num_rows for place, array in streamed.items()},
+            to_fill={key: array.num_rows for key, array in streamed.items()},
             progress=report,
             before_commit=finish if checksums or streamed else None,
         )
@@ -254,4 +254,4 @@ def check_table_name(name: str, what: str) -> None:
 
 def _for_core(arrays) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
     """Arrays by path in the folder, and the paths of those that are bfloat16."""
-    return [(place, bits(array)) for place, array in arrays], [p for p, array in arrays if array.dtype == bfloat16]
+    return [(key, bits(array)) for key, array in arrays], [p for p, array in arrays if array.dtype == bfloat16]

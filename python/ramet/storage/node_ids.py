@@ -103,8 +103,8 @@ class NodeIds:
         try:
             return tuple(json.loads(text))
         except (ValueError, TypeError) as error:
-            place = f"{self._graph.path or 'segment'}: ids/{_core.encode_name(self._type)}/tuple"
-            raise _core.CorruptStoreError(f"{place} holds {shortened(text)}: {error}") from None
+            location = f"{self._graph.path or 'segment'}: ids/{_core.encode_name(self._type)}/tuple"
+            raise _core.CorruptStoreError(f"{location} holds {shortened(text)}: {error}") from None
 
 
 def _listed(ids) -> list:

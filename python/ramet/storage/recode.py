@@ -23,13 +23,13 @@ def recode(arrays: NamedArrays, dtype, scale: str, folder, *, progress: bool = F
     one whose name is no string."""
     result = dict(arrays)
     for name, table_dtype in dtypes_by_table(dtype).items():
-        places = [place for place in result if _is_node_table(place, name)]
-        if not places:
+        keys = [key for key in result if _is_node_table(key, name)]
+        if not keys:
             raise KeyError(f"dtype names {name!r}, but no node type has such a table")
-        for place in places:
-            rows = _rows(result, place)
+        for key in keys:
+            rows = _rows(result, key)
             if not _is_already(rows, table_dtype, scale):
-                _replace(result, place, rows, table_dtype, scale, folder, progress)
+                _replace(result, key, rows, table_dtype, scale, folder, progress)
     return list(result.items())
 
 
@@ -41,13 +41,13 @@ def dtypes_by_table(dtype) -> dict[str, str]:
     return {name: feature_dtype(table_dtype) for name, table_dtype in wanted.items()}
 
 
-def _is_node_table(place: str, name: str) -> bool:
-    return place.startswith("node/") and place.rpartition("/")[2] == _core.encode_name(name)
+def _is_node_table(key: str, name: str) -> bool:
+    return key.startswith("node/") and key.rpartition("/")[2] == _core.encode_name(name)
 
 
-def _rows(arrays: Mapping[str, np.ndarray], place: str) -> np.ndarray | Quantized:
-    scale = arrays.get(place + SCALE_SUFFIX)
-    return arrays[place] if scale is None else Quantized(arrays[place], scale)
+def _rows(arrays: Mapping[str, np.ndarray], key: str) -> np.ndarray | Quantized:
+    scale = arrays.get(key + SCALE_SUFFIX)
+    return arrays[key] if scale is None else Quantized(arrays[key], scale)
 
 
 def _is_already(rows: np.ndarray | Quantized, dtype: str, scale: str) -> bool:
@@ -56,18 +56,18 @@ def _is_already(rows: np.ndarray | Quantized, dtype: str, scale: str) -> bool:
     return dtype_name(rows.dtype) == dtype and dtype != "int8"
 
 
-def _replace(arrays: dict, place: str, rows, dtype: str, scale: str, folder, progress: bool) -> None:
+def _replace(arrays: dict, key: str, rows, dtype: str, scale: str, folder, progress: bool) -> None:
     if not isinstance(rows, Quantized) and rows.dtype.kind != "f" and rows.dtype != bfloat16:
-        raise ValueError(f"{place} holds {rows.dtype}; only floating point becomes {dtype}")
-    with byte_progress(progress, f"{place} to {dtype}", unit="row") as report:
-        new = encode(rows, dtype, place, scale=scale, empty=_scratch(folder, place), report=report)
-    arrays.pop(place + SCALE_SUFFIX, None)
-    arrays[place] = new.values if isinstance(new, Quantized) else new
+        raise ValueError(f"{key} holds {rows.dtype}; only floating point becomes {dtype}")
+    with byte_progress(progress, f"{key} to {dtype}", unit="row") as report:
+        new = encode(rows, dtype, key, scale=scale, empty=_scratch(folder, key), report=report)
+    arrays.pop(key + SCALE_SUFFIX, None)
+    arrays[key] = new.values if isinstance(new, Quantized) else new
     if isinstance(new, Quantized):
-        arrays[place + SCALE_SUFFIX] = new.scale
+        arrays[key + SCALE_SUFFIX] = new.scale
 
 
-def _scratch(folder, place: str):
+def _scratch(folder, key: str):
     """numpy.empty, for large arrays in a file of `folder` that has no name and goes with the array."""
     folder = os.fspath(folder)
 
@@ -79,7 +79,7 @@ def _scratch(folder, place: str):
             try:  # a store into a hole of a file on a full disk would end the process
                 os.posix_fallocate(file.fileno(), 0, size)
             except OSError as error:
-                why = f"{place} as {dtype_name(dtype)} takes {size} bytes beside the store: {error.strerror}"
+                why = f"{key} as {dtype_name(dtype)} takes {size} bytes beside the store: {error.strerror}"
                 raise OSError(error.errno, why, folder) from None
             return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
 

@@ -30,8 +30,8 @@ def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[i
     report(done, total), in bytes."""
     done, total = 0, sum(rows.row.nbytes * rows.num_rows for rows in arrays.values())
     passes: dict[Callable, dict[int, str]] = {}
-    for place, rows in arrays.items():
-        passes.setdefault(rows.chunks, {})[rows.column] = os.path.join(folder, f"{place}.npy")
+    for key, rows in arrays.items():
+        passes.setdefault(rows.chunks, {})[rows.column] = os.path.join(folder, f"{key}.npy")
     for chunks, paths in passes.items():
         files = {column: os.open(path, os.O_WRONLY | os.O_CLOEXEC) for column, path in paths.items()}
         try:

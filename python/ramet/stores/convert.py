@@ -354,6 +354,6 @@ def _out_arrays(graph: Graph) -> list[tuple[str, np.ndarray]]:
 
 def _written_table(folder: str, table: Table, name: str) -> list[tuple[str, np.ndarray]]:
     check_table_name(name, f"{folder}/{name}")
-    place = f"{folder}/{_core.encode_name(name)}"
-    scale = [] if table.scale is None else [(place + SCALE_SUFFIX, table.scale)]
-    return [(place, table.numpy()), *scale]
+    key = f"{folder}/{_core.encode_name(name)}"
+    scale = [] if table.scale is None else [(key + SCALE_SUFFIX, table.scale)]
+    return [(key, table.numpy()), *scale]

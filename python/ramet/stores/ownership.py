@@ -58,11 +58,11 @@ def _are_same(given, owners) -> bool:
     return all(isinstance(one, _core.Ownership) for one in types) and given.digest() == owners.digest()
 
 
-def stored(owner: np.ndarray, parts: int, place: str) -> _core.Ownership:
+def stored(owner: np.ndarray, parts: int, location: str) -> _core.Ownership:
     """From the form that owners have in a store: bounds of ranges are int64, a vector is uint8 or uint16."""
     if owner.dtype == np.int64:
         return _core.Ownership.ranges(owner)
-    return _core.Ownership.by_vector(owner, parts, place)
+    return _core.Ownership.by_vector(owner, parts, location)
 
 
 def _of_type(ownership, graph: Graph, node_type: str, parts: int, what: str) -> _core.Ownership:

@@ -218,12 +218,12 @@ def _tables(graph: Graph, of, folder: str, rows: np.ndarray | None) -> list[tupl
     arrays = []
     for name in graph.tables(of):
         table = graph.table(name, of)
-        place = f"{folder}/{_core.encode_name(name)}"
-        arrays.append((place, table.gather(rows, threads=0)))
+        key = f"{folder}/{_core.encode_name(name)}"
+        arrays.append((key, table.gather(rows, threads=0)))
         if table.scale is not None:
             by_row = scaled_by(table.scale, len(table)) == "row"
             scale = Table(table.scale).gather(rows, threads=0) if by_row else table.scale
-            arrays.append((place + SCALE_SUFFIX, scale))
+            arrays.append((key + SCALE_SUFFIX, scale))
     return arrays
 
 

@@ -40,8 +40,8 @@ def call_together(storage: Storage, name: str, check: Callable[[], tuple]):
     """A function of collectives.py. `check` returns ids and what else the call takes."""
     from ramet.tables import collectives  # imports torch
 
-    def with_places() -> tuple:
+    def with_positions() -> tuple:
         ids, *others = check()
-        return storage.places.look_up(ids), *others
+        return storage.positions.look_up(ids), *others
 
-    return getattr(collectives, name)(storage, with_places)
+    return getattr(collectives, name)(storage, with_positions)

@@ -43,7 +43,7 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None], begin: Calla
         for of, named in saved.tables.items():
             for name, storage in named.items():
                 _check_parts(folder, tables[of][name], storage)
-        return saved, (saved.text["id"], list(saved.places))
+        return saved, (saved.text["id"], list(saved.paths))
 
     saved, told = ranks.share(read)
     ids, seen = zip(*told)
@@ -64,7 +64,7 @@ class _Saved(NamedTuple):
     folder: str
     text: dict
     tables: dict[str, dict[str, FileStorage]]
-    places: dict[tuple, str]  # see _places()
+    paths: dict[tuple, str]  # see _paths()
 
 
 def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> _Saved:
@@ -79,10 +79,10 @@ def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> _Saved:
                     f"{os.path.join(folder, PARTS_TEXT)} says {text['parts']} parts, but {name!r} of {of!r} has "
                     f"{len(storage.own_parts)}"
                 )
-    return _Saved(folder, text, opened, _places(folder))
+    return _Saved(folder, text, opened, _paths(folder))
 
 
-def _places(folder: str) -> dict[tuple, str]:
+def _paths(folder: str) -> dict[tuple, str]:
     """Paths of the folder and its parts, by what tells them from all others, of other machines, too."""
     machine = this_machine()
     status = {path: os.stat(path) for path in (folder, *stores_of([folder]))}
@@ -90,20 +90,20 @@ def _places(folder: str) -> dict[tuple, str]:
 
 
 def _shares(seen: Sequence[list[tuple]]) -> list[list[tuple]]:
-    """Which rank verifies which of the places that ranks see, so that each of them is read once."""
+    """Which rank verifies which of the paths that ranks see, so that each of them is read once."""
     shares: list[list[tuple]] = [[] for _ in seen]
-    for number, place in enumerate(dict.fromkeys(place for of_rank in seen for place in of_rank)):
-        ranks = [rank for rank, of_rank in enumerate(seen) if place in of_rank]
-        shares[ranks[number % len(ranks)]].append(place)
+    for number, path in enumerate(dict.fromkeys(path for of_rank in seen for path in of_rank)):
+        ranks = [rank for rank, of_rank in enumerate(seen) if path in of_rank]
+        shares[ranks[number % len(ranks)]].append(path)
     return shares
 
 
 def _verify(saved: _Saved, share: list[tuple]) -> tuple[None, None]:
     """OSError where other folders are there by now: what was read may be theirs."""
     try:
-        require_undamaged(*(saved.places[place] for place in share))
+        require_undamaged(*(saved.paths[path] for path in share))
     finally:
-        if _places(saved.folder) != saved.places:
+        if _paths(saved.folder) != saved.paths:
             raise OSError(f"{saved.folder} was replaced while it was loaded: load it again") from None
     return None, None
 
@@ -112,7 +112,7 @@ def _check_parts(folder: str, table: Table, storage: FileStorage) -> None:
     """ValueError where rows of this rank lie in parts that are not there."""
     if not storage.missing:
         return
-    ids, owners = table.owned(), storage.places.owners
+    ids, owners = table.owned(), storage.positions.owners
     for begin in range(0, len(ids), AT_A_TIME):
         some = ids[begin : begin + AT_A_TIME]
         for id, part in zip(some.tolist(), owners.owners(some).tolist()):

@@ -17,7 +17,7 @@ from ramet.tables.storage import Storage
 class Wanted(NamedTuple):
     """Of a gather, checked."""
 
-    places: np.ndarray
+    positions: np.ndarray
     threads: int
     decode: bool
     out: np.ndarray | None
@@ -26,7 +26,7 @@ class Wanted(NamedTuple):
 class RowList(NamedTuple):
     """Of a scatter or an add, checked."""
 
-    places: np.ndarray
+    positions: np.ndarray
     rows: np.ndarray
     threads: int
 
@@ -35,16 +35,16 @@ def gather(table: Storage, check: Callable[[], Wanted]) -> np.ndarray | None:
     """The rows; None where `out` has them. What check() raises is an error on every rank, as is another call."""
     communicator = communicator_of([table])
     with communicator.propagate_errors():
-        places, threads, decode, out = check()
+        positions, threads, decode, out = check()
         pull = None
         if not all(table.ranks.is_local):
-            pull = _core.RowPull(places, places=table.places, is_local=table.ranks.is_local, like=table.rows)
+            pull = _core.RowPull(positions, positions=table.positions, is_local=table.ranks.is_local, like=table.rows)
     communicator.begin_round(Op.GATHER, [table])
     if pull is None:
-        return table.rows.gather(places, threads=threads, decode=decode, out=out)
+        return table.rows.gather(positions, threads=threads, decode=decode, out=out)
     requests = communicator.exchange(pull.requests())
     answers = communicator.exchange(_answer(communicator, table, requests, threads))
-    return pull.finish(*answers, rows=table.rows, count=len(places), decode=decode, out=out, threads=threads)
+    return pull.finish(*answers, rows=table.rows, count=len(positions), decode=decode, out=out, threads=threads)
 
 
 def _answer(communicator: Communicator, table: Storage, requests: tuple, threads: int) -> tuple:
@@ -70,8 +70,8 @@ def add(table: Storage, check: Callable[[], RowList]) -> None:
 def _write(table: Storage, check: Callable[[], RowList], op: Op, write) -> None:
     communicator = communicator_of([table])
     with communicator.propagate_errors():
-        places, rows, threads = check()
-    [lists] = all_to_all([(table, [(places, rows)])], op=op, threads=threads)
+        positions, rows, threads = check()
+    [lists] = all_to_all([(table, [(positions, rows)])], op=op, threads=threads)
     with communicator.propagate_errors():
         write(table.rows, in_engine(lists), own=table.own, threads=threads)
     release([table])

@@ -24,13 +24,13 @@ import torch.distributed as dist
 from ramet import _core
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.ranks.channel import in_channel
-from ramet.ranks.group import Place, exchange, keep
+from ramet.ranks.group import Progress, exchange, keep
 from ramet.ranks.peers import naming_ended
 from ramet.ranks.ranks import Ranks
 from ramet.tables.shared_buffer import MappedBuffers, SharedBuffer
 from ramet.tables.storage import Storage
 
-Lists = list[tuple[np.ndarray, np.ndarray]]  # (places, int64 [k]; their rows, [k, ...])
+Lists = list[tuple[np.ndarray, np.ndarray]]  # (positions, int64 [k]; their rows, [k, ...])
 
 
 class Op(IntEnum):
@@ -151,7 +151,7 @@ class Communicator:
 
     def exchange(self, message: tuple | None) -> tuple:
         """See group.exchange. Only within a round."""
-        return exchange(message, Place(self._first_table, 0, self._round), self._members, self._process_group)
+        return exchange(message, Progress(self._first_table, 0, self._round), self._members, self._process_group)
 
     def _headers(self, mine: Collective) -> list[Header]:
         try:
@@ -201,9 +201,9 @@ def all_to_all(inputs: list[tuple[Storage, Lists]], *, op: Op = Op.UPDATE, threa
     """For each table the lists of all ranks, in the order of the ranks: views, to be read until release(). All ranks of
     the tables call this together. Those of ranks on this machine may hold rows of any owner.
 
-    inputs: of each table places, and rows of its dtype or of float32. what: `step`, and `options`, by name, of what is
-    done with the rows. ValueError, on every rank, that names the difference, unless these and the tables are the same.
-    RuntimeError where the all_to_all before is not released.
+    inputs: of each table positions, and rows of its dtype or of float32. what: `step`, and `options`, by name, of what
+    is done with the rows. ValueError, on every rank, that names the difference, unless these and the tables are
+    the same. RuntimeError where the all_to_all before is not released.
     """
     communicator = communicator_of(table for table, _ in inputs)
     if communicator is None:
@@ -249,16 +249,17 @@ def communicator_of(tables: Iterable[Storage]) -> Communicator | None:
 
 def in_engine(lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
     """Lists as _core takes them."""
-    return [(places, bits(rows), rows.dtype == bfloat16) for places, rows in lists]
+    return [(positions, bits(rows), rows.dtype == bfloat16) for positions, rows in lists]
 
 
 def _checked(table: Storage, lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
     """As in_engine(). ValueError where the rows do not fit the table."""
     shape, dtype = table.rows.shape, table.rows.dtype
-    for places, rows in lists:
-        if rows.shape != (len(places), *shape[1:]) or dtype_name(rows.dtype) not in (dtype, "float32"):
+    for positions, rows in lists:
+        if rows.shape != (len(positions), *shape[1:]) or dtype_name(rows.dtype) not in (dtype, "float32"):
             raise ValueError(
-                f"rows are {rows.dtype}{list(rows.shape)}, which do not fit {len(places)} places of {dtype}{shape}"
+                f"rows are {rows.dtype}{list(rows.shape)}, which do not fit {len(positions)} positions of "
+                f"{dtype}{shape}"
             )
     return in_engine(lists)
 
@@ -266,7 +267,7 @@ def _checked(table: Storage, lists: Lists) -> list[tuple[np.ndarray, np.ndarray,
 def _message(table: Storage, lists: list, op: Op, threads: int) -> tuple:
     """What goes to ranks of other machines."""
     options = {"is_local": table.ranks.is_local, "last": op == Op.SCATTER, "threads": threads}
-    return _core.push(lists, places=table.places, **options)
+    return _core.push(lists, positions=table.positions, **options)
 
 
 def _of_rank(rank: int, sizes: list[int], data: np.ndarray) -> np.ndarray:

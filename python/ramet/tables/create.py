@@ -56,7 +56,7 @@ def create(shape, dtype, fill: Fill, *, placement: str, location: str, ranks, ow
 
 
 def beside(storage: Storage, row_shape: tuple[int, ...], dtype) -> Storage:
-    """Zeros with the places, owners and ranks of a table. Collective."""
+    """Zeros with the positions, owners and ranks of a table. Collective."""
     form, kind = Form((len(storage), *row_shape), as_dtype(dtype)), storage.kind or HostPieces()
     return _build(form, storage.placement, storage.ranks, storage.layout, kind, lambda _: None)
 
@@ -76,7 +76,7 @@ def _checked_owners(placement: str, ownership, num_rows: int, ranks: Ranks) -> _
 
 
 def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
-    """`stride`: 0 where a row's place is its id. Collective: the first rank of a machine makes the map for all."""
+    """`stride`: 0 where a row's position is its id. Collective: the first rank of a machine makes the map for all."""
     if stride == 0 or owners.is_ranges:
         return Layout(owners, stride)
 

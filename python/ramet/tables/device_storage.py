@@ -30,7 +30,7 @@ class OnDevice(Storage):
 
     @cached_property
     def _table(self) -> _core.DeviceTable:
-        return _core.DeviceTable(self.rows, self.places)
+        return _core.DeviceTable(self.rows, self.positions)
 
     def numpy(self) -> np.ndarray:
         self.require_one_array()

@@ -25,14 +25,14 @@ ATTEMPTS = 100
 
 
 class FileStorage(Storage):
-    """Rows of files, by place: row r of file k is row k * stride + r. Nothing may touch the others. For reading, of one
-    rank, with a part for each file. Pickles as what opens it again. `missing`: parts that are not there."""
+    """Rows of files, by position: row r of file k is row k * stride + r. Nothing may touch the others. For reading, of
+    one rank, with a part for each file. Pickles as what opens it again. `missing`: parts that are not there."""
 
     def __init__(self, rows: _core.Table, layout: Layout, missing: frozenset[int], map_again: Callable[[], np.ndarray]):
         super().__init__(rows, layout)
         self._map_again = map_again  # copy-on-write
-        self.placement = "continuous" if layout.places.parts == 1 else "chunked"
-        self.own_parts = range(layout.places.parts)
+        self.placement = "continuous" if layout.positions.parts == 1 else "chunked"
+        self.own_parts = range(layout.positions.parts)
         self.missing = missing
         self.opened_by: tuple = ()
 
@@ -47,7 +47,7 @@ class FileStorage(Storage):
     def scale(self) -> np.ndarray | None:
         scale = self.rows.scale
         if scale is not None and len(scale) > 1 and self.placement != "continuous":
-            raise ValueError(f"the scales of rows lie in {self.places.parts} files: those of chunks()")
+            raise ValueError(f"the scales of rows lie in {self.positions.parts} files: those of chunks()")
         return scale
 
     def part(self, number: int) -> Part:
@@ -55,7 +55,7 @@ class FileStorage(Storage):
 
     def rows_of(self, part: int) -> _core.Table:
         rows, scale = self.rows.numpy(), self.rows.scale
-        own = slice(*self.places.places_of(part))
+        own = slice(*self.positions.positions_of(part))
         is_by_row = scale is not None and scaled_by(scale, len(rows)) == "row"
         return core_table(rows[own], scale[own] if is_by_row else scale)
 
@@ -66,7 +66,7 @@ class FileStorage(Storage):
     def private_rows_of(self, part: int) -> np.ndarray:
         """The rows of a file, mapped so that writes stay in this array; a copy where the file was replaced since."""
         try:
-            return self._private_rows[slice(*self.places.places_of(part))]
+            return self._private_rows[slice(*self.positions.positions_of(part))]
         except (OSError, _core.CorruptStoreError):
             return self.rows_of(part).numpy().copy()
 
@@ -286,7 +286,7 @@ def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None, missi
         stride = _core.file_stride(most_rows=most, files=len(files), row_bytes=row_bytes)
     layout = layout_of(owners, stride if len(files) > 1 else 0, Ranks.alone())
     for part, count in enumerate(rows):
-        begin, end = layout.places.places_of(part)
+        begin, end = layout.positions.positions_of(part)
         if end - begin != count and part not in missing:
             raise _core.CorruptStoreError(f"part {part} has {count} rows, but owns {end - begin}")
     mapped = _core.map_rows(files, stride=stride)

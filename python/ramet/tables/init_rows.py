@@ -25,14 +25,14 @@ def described(init) -> str:
     raise TypeError(f"init is {shortened(init)}, expected a number, a function, or one of {DISTRIBUTIONS}")
 
 
-def init_rows(rows, places: _core.RowPlaces, rank: int, init, seed: int) -> None:
+def init_rows(rows, positions: _core.RowPositions, rank: int, init, seed: int) -> None:
     """Writes what `init` says (see Table.create) to the rows of a rank, which are zeros."""
     if isinstance(init, str):
         distribution = getattr(_core.Distribution, init)
-        ids = places.owned(rank)
-        rows._core.init_rows(distribution, seed=seed, ids=ids, num_rows=places.num_rows, threads=0)
+        ids = positions.owned(rank)
+        rows._core.init_rows(distribution, seed=seed, ids=ids, num_rows=positions.num_rows, threads=0)
     elif callable(init):
-        ids = places.owned(rank)
+        ids = positions.owned(rank)
         for first, last in _chunks(rows):
             rows.scatter(np.arange(first, last), init(ids[first:last]))
     elif init != 0:

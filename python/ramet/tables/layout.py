@@ -32,21 +32,21 @@ class Form(NamedTuple):
 
 
 class Layout:
-    """Which place has which row, and who owns it. `stride`: 0 where a row's place is its id. `map`: the memory of the
-    places by id, where owners are not ranges."""
+    """Which position has which row, and who owns it. `stride`: 0 where a row's position is its id. `map`: the memory
+    of positions by id, where owners are not ranges."""
 
     def __init__(self, owners: _core.Ownership, stride: int = 0, map: _core.SharedMemory | None = None):
         self._arguments = owners, stride, map
-        self.places = _places(owners, stride, map)
+        self.positions = _positions(owners, stride, map)
 
     def spans(self, form: Form, unit: int | None = None) -> list[tuple[int, int]]:
         """Where each piece begins and ends, in bytes. unit: pieces begin at multiples of it; None: as the host's do."""
-        places = [self.places.places_of(part) for part in range(self.places.parts)]
-        if not self.places.is_dense:
-            return [(begin * form.row_bytes, end * form.row_bytes) for begin, end in places]
+        positions = [self.positions.positions_of(part) for part in range(self.positions.parts)]
+        if not self.positions.is_dense:
+            return [(begin * form.row_bytes, end * form.row_bytes) for begin, end in positions]
         if unit is None:
-            unit = HUGE_PAGE if form.bytes >= 2 * HUGE_PAGE * len(places) else PAGE
-        ends = [min(math.ceil(end * form.row_bytes / unit) * unit, form.bytes) for _, end in places]
+            unit = HUGE_PAGE if form.bytes >= 2 * HUGE_PAGE * len(positions) else PAGE
+        ends = [min(math.ceil(end * form.row_bytes / unit) * unit, form.bytes) for _, end in positions]
         return list(zip([0, *ends], [*ends[:-1], form.bytes]))
 
     def __reduce__(self):
@@ -68,10 +68,10 @@ def map_array(owners: _core.Ownership, stride: int, map: _core.SharedMemory) -> 
     return _core.map_side_by_side([(map, 0)] if map.bytes > 0 else [], map.bytes).view(dtype)
 
 
-def _places(owners: _core.Ownership, stride: int, map: _core.SharedMemory | None) -> _core.RowPlaces:
+def _positions(owners: _core.Ownership, stride: int, map: _core.SharedMemory | None) -> _core.RowPositions:
     if stride == 0:
-        return _core.RowPlaces.dense(owners)
-    return _core.RowPlaces.strided(owners, stride, None if map is None else map_array(owners, stride, map))
+        return _core.RowPositions.dense(owners)
+    return _core.RowPositions.strided(owners, stride, None if map is None else map_array(owners, stride, map))
 
 
 def _opened_layout(owners: _core.Ownership, stride: int, handle: descriptor.Handle | None) -> Layout:

@@ -38,13 +38,13 @@ def owners_given(ownership, node_type: str, num_rows: int, parts: int, what: str
         return ownership
     if isinstance(ownership, str) and ownership == "hash":
         return _core.Ownership.hashed(node_type, num_rows, parts)
-    place = what
+    location = what
     if isinstance(ownership, (str, os.PathLike)):
-        place = os.fspath(ownership)
-        if not os.path.exists(place):
-            raise FileNotFoundError(f"{what} is {place!r}: neither 'range', 'hash' nor a file")
-        ownership = _load(place)
-    return _of_array(as_array(ownership, what), num_rows, parts, place)
+        location = os.fspath(ownership)
+        if not os.path.exists(location):
+            raise FileNotFoundError(f"{what} is {location!r}: neither 'range', 'hash' nor a file")
+        ownership = _load(location)
+    return _of_array(as_array(ownership, what), num_rows, parts, location)
 
 
 def digest_of(ownership: _core.Ownership) -> Digest:
@@ -84,17 +84,17 @@ def _load(path: str) -> np.ndarray:
     return owners
 
 
-def _of_array(owners: np.ndarray, num_nodes: int, parts: int, place: str) -> _core.Ownership:
+def _of_array(owners: np.ndarray, num_nodes: int, parts: int, location: str) -> _core.Ownership:
     if owners.ndim != 1 or owners.dtype.kind not in "iu":
-        raise ValueError(f"{place} is {owners.dtype}{list(owners.shape)}, expected one dimension of integers")
+        raise ValueError(f"{location} is {owners.dtype}{list(owners.shape)}, expected one dimension of integers")
     is_bounds = len(owners) == parts + 1 and owners[0] == 0 and owners[-1] == num_nodes
     if is_bounds:
         return _core.Ownership.ranges(owners.astype(np.int64))
     if len(owners) != num_nodes:
-        raise ValueError(f"{place} has {len(owners)} entries, but there are {num_nodes} nodes")
+        raise ValueError(f"{location} has {len(owners)} entries, but there are {num_nodes} nodes")
     if num_nodes and not 0 <= owners.min() <= owners.max() < parts:
         worst = int(np.argmax((owners < 0) | (owners >= parts)))
-        raise ValueError(f"{place}[{worst}] = {owners[worst]} is outside [0, {parts}), the ranks")
+        raise ValueError(f"{location}[{worst}] = {owners[worst]} is outside [0, {parts}), the ranks")
     if owners.dtype not in (np.uint8, np.uint16):
         owners = owners.astype(np.uint8 if parts <= 256 else np.uint16)
-    return _core.Ownership.by_vector(np.ascontiguousarray(owners), parts, place)
+    return _core.Ownership.by_vector(np.ascontiguousarray(owners), parts, location)

@@ -59,8 +59,8 @@ def save_parts(path, pieces: dict[str, dict[str, Pieces]], text: dict, ranks: Ra
                 write_checksums(temp)
             for part in some.here:
                 counts, arrays = _contents(pieces, part)
-                place = os.path.join(temp, f"part-{part}")
-                write(place, counts, arrays, part=(part, count, id))
+                into = os.path.join(temp, f"part-{part}")
+                write(into, counts, arrays, part=(part, count, id))
             return None, None
 
         ranks.share(write_own)
@@ -72,15 +72,15 @@ def save_parts(path, pieces: dict[str, dict[str, Pieces]], text: dict, ranks: Ra
 
 def read_text(path: str) -> dict:
     """The text of a folder of parts. FileNotFoundError and CorruptStoreError name the file."""
-    place = os.path.join(path, PARTS_TEXT)
+    file = os.path.join(path, PARTS_TEXT)
     try:
-        text = json.loads(read_bounded(place))
+        text = json.loads(read_bounded(file))
         version, _, _ = text["ramet-parts"], int(text["id"], 16), int(text["parts"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _core.CorruptStoreError(f"{place} is not the text of a folder of parts: {error!r}") from None
+        raise _core.CorruptStoreError(f"{file} is not the text of a folder of parts: {error!r}") from None
     if version != VERSION:
         raise _core.CorruptStoreError(
-            f"{place} has format version {version!r}, but ramet {_core.__version__} reads version {VERSION}: install a "
+            f"{file} has format version {version!r}, but ramet {_core.__version__} reads version {VERSION}: install a "
             "newer ramet, or save again with this one"
         )
     return text
@@ -127,9 +127,9 @@ def _contents(pieces: dict[str, dict[str, Pieces]], part: int) -> tuple[dict[str
             arrays.append((f"owner/{encoded}", owner_vector(owners)))
             arrays.append((f"owned/{encoded}", _core.owned_nodes(owners, part)[1]))
         for name, of_table in named.items():
-            place = f"node/{encoded}/{_core.encode_name(name)}"
+            key = f"node/{encoded}/{_core.encode_name(name)}"
             rows, scale = of_table.here[part]
-            arrays.append((place, rows))
+            arrays.append((key, rows))
             if scale is not None:
-                arrays.append((place + SCALE_SUFFIX, scale))
+                arrays.append((key + SCALE_SUFFIX, scale))
     return counts, arrays

@@ -18,14 +18,14 @@ MOST_ADDRESSES = 1 << 47
 
 class SharedStorage(Storage):
     """Rows of one table, in the pieces of `ranks`; those of other machines are not there. `kind`: makes pieces, and
-    maps them. `rows`: of all places, writable, in this process's addresses. Those of holes must not be touched."""
+    maps them. `rows`: of all positions, writable, in this process's addresses. Those of holes must not be touched."""
 
     is_created = True
 
     def __init__(self, form: Form, placement: str, ranks: Ranks, layout: Layout, pieces: list, kind):
         spans = layout.spans(form, kind.unit)
         placed = [(piece, begin) for piece, (begin, _) in zip(pieces, spans) if piece is not None and piece.bytes > 0]
-        super().__init__(kind.rows(placed, (layout.places.num_places, *form.shape[1:]), form), layout)
+        super().__init__(kind.rows(placed, (layout.positions.num_positions, *form.shape[1:]), form), layout)
         self.placement, self.ranks, self.kind = placement, ranks, kind
         self.own_parts = (ranks.rank,)
         self._form, self._pieces = form, pieces
@@ -35,7 +35,7 @@ class SharedStorage(Storage):
 
     def spans(self) -> list[tuple[object, int, int]]:
         identity = next(piece.identity for piece in self._pieces if piece is not None)
-        return [*super().spans(), (identity, 0, self.places.num_places * self._form.row_bytes)]
+        return [*super().spans(), (identity, 0, self.positions.num_positions * self._form.row_bytes)]
 
     def __reduce__(self):
         handles = [piece and self.kind.pack(piece) for piece in self._pieces]

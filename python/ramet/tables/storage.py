@@ -25,7 +25,7 @@ FLOATS = ("float32", "float16", "bfloat16", "float64")
 class Storage:
     """Rows in an array of this process, in memory of the host. The base of the other kinds.
 
-    `rows`: the engine's, by place. `core`: the same, by id. `layout`: None where there is one part.
+    `rows`: the engine's, by position. `core`: the same, by id. `layout`: None where there is one part.
     """
 
     location, placement = "host", "continuous"
@@ -41,31 +41,31 @@ class Storage:
         if layout is None:
             return
         self.layout = layout
-        self.shape = (layout.places.num_rows, *self.shape[1:])
-        if not layout.places.is_dense:
-            self.core = _core.WholeTable(rows, layout.places)
+        self.shape = (layout.positions.num_rows, *self.shape[1:])
+        if not layout.positions.is_dense:
+            self.core = _core.WholeTable(rows, layout.positions)
 
     @cached_property
     def layout(self) -> Layout:
         return Layout(_core.Ownership.ranges(np.array([0, len(self)])))
 
     @property
-    def places(self) -> _core.RowPlaces:
-        return self.layout.places
+    def positions(self) -> _core.RowPositions:
+        return self.layout.positions
 
     @property
     def owners(self) -> _core.Ownership:
         """Which rank owns which row."""
-        return self.places.owners
+        return self.positions.owners
 
     def owned(self) -> np.ndarray:
         """The ids of this rank's rows."""
-        return self.places.owned(self.ranks.rank)
+        return self.positions.owned(self.ranks.rank)
 
     @property
     def own(self) -> tuple[int, int]:
-        """The places of this rank's rows."""
-        return self.places.places_of(self.ranks.rank)
+        """The positions of this rank's rows."""
+        return self.positions.positions_of(self.ranks.rank)
 
     @property
     def group(self):
@@ -78,7 +78,7 @@ class Storage:
 
     @property
     def host_rows(self) -> np.ndarray | None:
-        """Rows by place in addresses of the host; None where they have none."""
+        """Rows by position in addresses of the host; None where they have none."""
         return self.rows.numpy()
 
     @property
@@ -91,7 +91,7 @@ class Storage:
         return self
 
     def rows_of(self, part: int) -> _core.Table:
-        return self.rows.part(*self.places.places_of(part))
+        return self.rows.part(*self.positions.positions_of(part))
 
     def numpy(self) -> np.ndarray:
         self.require_one_array()
@@ -180,7 +180,7 @@ class Storage:
 
     def pieces(self) -> Pieces:
         """What this process writes where the table is saved."""
-        return Pieces(self.places.owners, {part: self.part(part).saved() for part in self.own_parts})
+        return Pieces(self.positions.owners, {part: self.part(part).saved() for part in self.own_parts})
 
     def saved(self) -> tuple[np.ndarray, np.ndarray | None]:
         return self.numpy(), self.scale

@@ -76,7 +76,7 @@ class Table(OfRanks):
 
         def fill(storage: Storage) -> None:
             rank = storage.ranks.rank
-            init_rows(cls(storage.part(rank)), storage.places, rank, init, seed)
+            init_rows(cls(storage.part(rank)), storage.positions, rank, init, seed)
 
         options = {"placement": placement, "location": location, "ranks": ranks, "ownership": ownership}
         return cls(create(shape, dtype, fill, init=init, seed=seed, **options))
@@ -160,7 +160,7 @@ class Table(OfRanks):
         """The rows of every rank, as `local()`, or of every file. ValueError where ranks are on other machines."""
         if not all(self._ranks.is_local):
             raise ValueError("ranks on other machines have rows of this table: local() has those of this rank")
-        return [Table(self._storage.part(part)) for part in range(self._storage.places.parts)]
+        return [Table(self._storage.part(part)) for part in range(self._storage.positions.parts)]
 
     @property
     def scale(self) -> np.ndarray | None:
@@ -280,14 +280,14 @@ class Table(OfRanks):
 
     def _write_own(self, ids: np.ndarray, rows: np.ndarray) -> None:
         """Writes rows of this rank, int64 [k] and [k, ...]."""
-        self.local().scatter(self._storage.places.look_up(ids) - self._storage.own[0], rows)
+        self.local().scatter(self._storage.positions.look_up(ids) - self._storage.own[0], rows)
 
     def _pieces(self) -> Pieces:
         """What this process writes of the table where it is saved."""
         return self._storage.pieces()
 
     def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:
-        """Zeros with the places, owners and ranks of this table, in rows of another form. Collective."""
+        """Zeros with the positions, owners and ranks of this table, in rows of another form. Collective."""
         return Table(beside(self._storage, row_shape, dtype))
 
     def __deepcopy__(self, memo) -> Table:

@@ -13,7 +13,7 @@ MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64", "bfloat16")
 METRICS = {"node": ("accuracy",), "link": ("mrr", "hits@10")}  # of each task; the first chooses the best model
 MEASURES = ("accuracy", "mrr", "loss")
-PLACES = ("auto", "in_place", "disk")
+LOCATIONS = ("auto", "in_place", "disk")
 HEADS = 4  # of gat's hidden layers; its last layer has one
 
 
@@ -57,7 +57,7 @@ class Config:
         if self.best_by is None:
             object.__setattr__(self, "best_by", self.metrics[0])
         _one_of("best_by", self.best_by, (self.metrics[0], "loss"))
-        _one_of("placement", self.placement, PLACES)
+        _one_of("placement", self.placement, LOCATIONS)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
             _at_least(name, getattr(self, name), 1)
         for name, bound in (("cache_rows", INT32_MAX), ("look_ahead", MAX_LOOK_AHEAD)):

@@ -48,12 +48,12 @@ def run(config, *, progress=True, poll=None) -> dict:
 
 def _train(config, folder, progress, poll):
     """Runs the trainers to their end; whether they were interrupted."""
-    with _meeting_place() as place:
-        return _run_trainers(config, (config, str(folder.path), place, progress), poll)
+    with _meeting_file() as meeting:
+        return _run_trainers(config, (config, str(folder.path), meeting, progress), poll)
 
 
 @contextlib.contextmanager
-def _meeting_place():
+def _meeting_file():
     """The path of a file, for this user alone, at which trainers find each other. It has no name in any file
     system, so that nothing is left however this process ends; and no port is open, as with a TCPStore."""
     descriptor = os.memfd_create("ramet-train")

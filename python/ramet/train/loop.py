@@ -48,9 +48,9 @@ class _Fit:
         parameters = list(self.model.parameters())
         self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=FUSED_ADAM)
         self.is_fused = False
-        place = self._place_of_features()
-        self.is_fused = place == "in_place" and _begins_with_means(graph, config)
-        self.loader = self._make_loader(place)
+        location = self._location_of_features()
+        self.is_fused = location == "in_place" and _begins_with_means(graph, config)
+        self.loader = self._make_loader(location)
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
         self.board = _board(folder) if self.folder and config.tensorboard else None
         self.best = None  # what _keep kept
@@ -63,7 +63,7 @@ class _Fit:
         )
         self.talks = progress and self.rank == 0
 
-    def _place_of_features(self) -> str:
+    def _location_of_features(self) -> str:
         """ "disk" or "in_place", as rank 0 decides for all: "auto" asks how much memory there is at the moment."""
         if self.config.placement != "auto":
             return self.config.placement
@@ -73,9 +73,9 @@ class _Fit:
             dist.broadcast(is_disk, src=0)
         return "disk" if is_disk else "in_place"
 
-    def _make_loader(self, place: str):
+    def _make_loader(self, location: str):
         config = self.config
-        cached = {"cache_rows": config.cache_rows, "look_ahead": config.look_ahead} if place == "disk" else {}
+        cached = {"cache_rows": config.cache_rows, "look_ahead": config.look_ahead} if location == "disk" else {}
         return self.task.loader(
             self.graph,
             num_neighbors=list(config.num_neighbors),
@@ -83,7 +83,7 @@ class _Fit:
             shuffle=True,
             threads=config.threads,
             features=Features(fuse=self.is_fused, dtype=config.dtype if self.is_mixed else None),
-            placement=Placement(tables={"feat": place}, **cached),
+            placement=Placement(tables={"feat": location}, **cached),
             **config.sampling,
         )
 

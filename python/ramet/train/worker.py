@@ -22,8 +22,8 @@ from ramet.train.loop import fit
 PATIENCE = timedelta(days=7)
 
 
-def work(rank, config, folder, place, progress):
-    """Trains as rank `rank`, meeting the others, if there are any, at the file `place`."""
+def work(rank, config, folder, meeting, progress):
+    """Trains as rank `rank`, meeting the others, if there are any, at the file `meeting`."""
     # Ctrl-C and the death of the parent end a trainer at once, in native code too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     torch.set_num_threads(config.cores)
@@ -32,7 +32,7 @@ def work(rank, config, folder, place, progress):
     begin = time.perf_counter()
     graph = ramet.open(config.store)
     attach_seconds = time.perf_counter() - begin
-    with _joined(rank, config.processes, place):
+    with _joined(rank, config.processes, meeting):
         metrics = fit(graph, config, folder=folder, progress=progress)
         own = {"attach_seconds": attach_seconds, "peak_memory_bytes": _peak_memory_bytes()}
         everyone = [own]
@@ -49,16 +49,16 @@ def _peak_memory_bytes() -> int:
 
 
 @contextlib.contextmanager
-def _joined(rank, world, place):
+def _joined(rank, world, meeting):
     """The process group of all trainers; none for one trainer."""
     if world == 1:
         yield
         return
-    if not os.path.exists(place):  # the store would wait for it
+    if not os.path.exists(meeting):  # the store would wait for it
         raise RuntimeError("the process that started this trainer is gone")
     # The ranks are on one machine: gloo must not listen to the network.
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    store = dist.FileStore(place, world)
+    store = dist.FileStore(meeting, world)
     store.set_timeout(timedelta(minutes=5))
     dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=PATIENCE)
     try:

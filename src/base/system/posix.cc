@@ -41,19 +41,19 @@ int64_t page_size() {
   return ::sysconf(_SC_PAGESIZE);
 }
 
-int64_t size_now(int fd, const std::string& place) {
+int64_t size_now(int fd, const std::string& location) {
   struct stat status{};
-  if (::fstat(fd, &status) != 0) throw_errno(errno, "inspect", place);
+  if (::fstat(fd, &status) != 0) throw_errno(errno, "inspect", location);
   return status.st_size;
 }
 
-Error error_of(int error, const std::string& what, const std::string& place) {
+Error error_of(int error, const std::string& what, const std::string& location) {
   return {code_of(error),
-          "cannot " + what + " " + place + ": " + std::generic_category().message(error), error};
+          "cannot " + what + " " + location + ": " + std::generic_category().message(error), error};
 }
 
-void throw_errno(int error, const std::string& what, const std::string& place) {
-  throw error_of(error, what, place);
+void throw_errno(int error, const std::string& what, const std::string& location) {
+  throw error_of(error, what, location);
 }
 
 void check_path(const std::string& path) {
@@ -68,11 +68,11 @@ uint64_t random_bits() {
   return bits;
 }
 
-void sync_to_disk(int fd, const std::string& place) {
+void sync_to_disk(int fd, const std::string& location) {
   while (::fsync(fd) != 0) {
     if (errno == EINTR) continue;
     if (errno == EINVAL || errno == ENOTSUP) return;
-    throw_errno(errno, "sync", place);
+    throw_errno(errno, "sync", location);
   }
 }
 

@@ -30,15 +30,15 @@ class Fd {
 // Device and inode: which file or folder it is, whatever its name.
 using Identity = std::pair<uint64_t, uint64_t>;
 
-// The Error of `error` (an errno): "cannot <what> <place>: <reason>".
-[[nodiscard]] Error error_of(int error, const std::string& what, const std::string& place);
+// The Error of `error` (an errno): "cannot <what> <location>: <reason>".
+[[nodiscard]] Error error_of(int error, const std::string& what, const std::string& location);
 // Throws it.
-[[noreturn]] void throw_errno(int error, const std::string& what, const std::string& place);
+[[noreturn]] void throw_errno(int error, const std::string& what, const std::string& location);
 
 [[nodiscard]] int64_t page_size();
 
 // Bytes of an open file, by now.
-[[nodiscard]] int64_t size_now(int fd, const std::string& place);
+[[nodiscard]] int64_t size_now(int fd, const std::string& location);
 
 // Throws kInvalidArgument if `path` is empty or holds a NUL, which the system would cut it at.
 void check_path(const std::string& path);
@@ -47,6 +47,6 @@ void check_path(const std::string& path);
 [[nodiscard]] uint64_t random_bits();
 
 // fsync; file systems that do not know it for this kind of file are excused.
-void sync_to_disk(int fd, const std::string& place);
+void sync_to_disk(int fd, const std::string& location);
 
 }  // namespace ramet

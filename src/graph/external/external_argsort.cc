@@ -50,17 +50,17 @@ class KeySort {
           std::transform(keys.begin() + begin, keys.begin() + end, to, digit);
         },
         options_, reporting());
-    GrowingMemory places(options_.folder, "an array in " + options_.folder);
-    put_in_order(positions, by_digit.positions, places);
-    const Values grouped_places(places.as<int64_t>(), keys.size());
+    GrowingMemory positions(options_.folder, "an array in " + options_.folder);
+    put_in_order(positions, by_digit.positions, positions);
+    const Values grouped_positions(positions.as<int64_t>(), keys.size());
     if (shift == 0) {
-      std::copy(grouped_places.begin(), grouped_places.end(), out.begin());
+      std::copy(grouped_positions.begin(), grouped_positions.end(), out.begin());
       return finished(out);
     }
     GrowingMemory grouped(options_.folder, "an array in " + options_.folder);
     put_in_order(keys, by_digit.positions, grouped);
-    sort_groups(by_digit.begin.as<int64_t>(), {grouped.as<int64_t>(), keys.size()}, grouped_places,
-                out);
+    sort_groups(by_digit.begin.as<int64_t>(), {grouped.as<int64_t>(), keys.size()},
+                grouped_positions, out);
   }
 
  private:

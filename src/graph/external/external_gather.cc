@@ -71,7 +71,7 @@ class RowRuns {
       : gather_(gather),
         progress_(progress),
         plan_(options.memory, options.threads),
-        record_bytes_(kPlaceBytes + gather.row_bytes),
+        record_bytes_(kPositionBytes + gather.row_bytes),
         arena_(plan_.arena_bytes),
         capacity_(std::min(arena_.room_for(2 * kWord + int64_t{sizeof(Way)} + record_bytes_),
                            kMostRecords)),
@@ -109,7 +109,7 @@ class RowRuns {
 
  private:
   using Way = EdgeRecord<int32_t, NoId>;  // from a row of the run to a position in the bucket
-  static constexpr int64_t kPlaceBytes = sizeof(uint32_t), kWord = sizeof(int64_t);
+  static constexpr int64_t kPositionBytes = sizeof(uint32_t), kWord = sizeof(int64_t);
   static constexpr int64_t kMostRecords = int64_t{1} << 30;
 
   [[nodiscard]] int64_t* from() const { return arena_.as<int64_t>(0); }
@@ -132,8 +132,8 @@ class RowRuns {
       for (int64_t i = begin; i < end; ++i) {
         const Way way = run.data()[i];
         std::byte* const record = records + i * record_bytes_;
-        std::memcpy(record, &way.row, kPlaceBytes);
-        std::memcpy(record + kPlaceBytes, gather_.row(first_row + way.source),
+        std::memcpy(record, &way.row, kPositionBytes);
+        std::memcpy(record + kPositionBytes, gather_.row(first_row + way.source),
                     static_cast<size_t>(gather_.row_bytes));
       }
     });
@@ -148,9 +148,9 @@ class RowRuns {
     runs_.read(run, bucket, bucket + 1, {piece.get(), bytes},
                [&](int64_t, const std::byte* record, int64_t count) {
                  for (; count > 0; --count, record += record_bytes_) {
-                   uint32_t place = 0;
-                   std::memcpy(&place, record, kPlaceBytes);
-                   gather_.put(first + place, record + kPlaceBytes);
+                   uint32_t position = 0;
+                   std::memcpy(&position, record, kPositionBytes);
+                   gather_.put(first + position, record + kPositionBytes);
                  }
                });
   }

@@ -162,9 +162,9 @@ class RowSort {
     parallel_for(
         last - first, grain(last - first, 1), plan_.threads, [&](int64_t from, int64_t to) {
           visit(level, first + from, first + to, [&](int64_t b, const auto& stored, RunIds ids) {
-            int64_t& place = next[static_cast<size_t>(b - first)];
+            int64_t& position = next[static_cast<size_t>(b - first)];
             for (const auto& record : stored)
-              records[place++] = {record.row, record.source, static_cast<Id>(ids(record.id))};
+              records[position++] = {record.row, record.source, static_cast<Id>(ids(record.id))};
           });
         });
   }
@@ -229,7 +229,7 @@ class RowSort {
         }
         const std::span its_rows(offsets + level.buckets.first_row(first + i) - first_row,
                                  static_cast<size_t>(level.buckets.num_rows(first + i)));
-        ramet::place<Record>(bucket, kept[b], {its_rows, indices, ids});
+        ramet::position<Record>(bucket, kept[b], {its_rows, indices, ids});
         for (int64_t& offset : its_rows)
           offset += position_;
       }

@@ -25,7 +25,7 @@ RunFile::RunFile(const std::string& folder,
       record_bytes_(record_bytes),
       stride_((offset_of_record(0, most_records) + kBlock - 1) / kBlock * kBlock),
       records_of_(static_cast<size_t>(num_buckets)),
-      place_("a temporary file in " + folder),
+      location_("a temporary file in " + folder),
       file_(create_unnamed_file(folder)) {}
 
 void RunFile::write(const std::vector<int64_t>& begin, const void* records) {
@@ -34,7 +34,7 @@ void RunFile::write(const std::vector<int64_t>& begin, const void* records) {
   const std::string_view head(reinterpret_cast<const char*>(begin.data()),
                               begin.size() * sizeof(int64_t));
   write_chunks(file_.get(), offset_of_begin(runs_, 0), head, records, begin.back() * record_bytes_,
-               place_, count);
+               location_, count);
   for (size_t b = 0; b < records_of_.size(); ++b)
     records_of_[b] += begin[b + 1] - begin[b];
   records_ += begin.back();
@@ -56,7 +56,7 @@ void RunFile::read_at(int64_t offset, int64_t bytes, void* to) const {
   for (auto* next = static_cast<char*>(to); bytes > 0;) {
     const ssize_t count = ::pread(file_.get(), next, static_cast<size_t>(bytes), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw_errno(count < 0 ? errno : EIO, "read", place_);
+    if (count <= 0) throw_errno(count < 0 ? errno : EIO, "read", location_);
     next += count;
     offset += count;
     bytes -= count;

@@ -1,7 +1,7 @@
 // RunFile: records in a temporary file, in runs. A run is what memory held at once, grouped by
 // bucket; a bucket's records, from run to run, are in the order in which they were written.
 //
-// A run has room for as many records as any, so that its place is known without a list of places:
+// A run has room for as many records as any, so that its offset is known without a list of offsets:
 // in front where its buckets begin, int64[buckets + 1], counted in records; then the records. Room
 // that is not used takes no disk.
 #pragma once
@@ -80,7 +80,7 @@ class RunFile {
   int64_t num_buckets_, record_bytes_, stride_;
   int64_t runs_ = 0, records_ = 0;
   std::vector<int64_t> records_of_;
-  std::string place_;
+  std::string location_;
   Fd file_;
 };
 

@@ -41,7 +41,7 @@ class IntegerIds {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] Id operator[](size_t i) const { return values_[i] ^ flip_; }
-  void prefetch_place(size_t i) const { prefetch(values_ + i); }
+  void prefetch_location(size_t i) const { prefetch(values_ + i); }
   void prefetch_bytes(size_t) const {}
   [[nodiscard]] uint64_t order_word(size_t i, size_t) const { return (*this)[i]; }
   [[nodiscard]] size_t rest(size_t, size_t) const { return sizeof(Id); }
@@ -57,28 +57,28 @@ class TextIds {
   using Id = std::string_view;
 
   TextIds() = default;
-  // `place`: how errors name the offsets; it outlives the view.
+  // `location`: how errors name the offsets; it outlives the view.
   TextIds(const void* text,
           int64_t num_bytes,
           const int64_t* offsets,
           int64_t size,
-          const std::string& place)
+          const std::string& location)
       : text_(static_cast<const char*>(text)),
         num_bytes_(num_bytes),
         offsets_(offsets),
         size_(static_cast<size_t>(size)),
-        place_(&place) {}
+        location_(&location) {}
 
   [[nodiscard]] size_t size() const { return size_; }
   // kCorrupt where the offsets are no part of the text.
   [[nodiscard]] Id operator[](size_t i) const {
     const int64_t begin = offsets_[i], end = offsets_[i + 1];
     if (begin < 0 || begin > end || end > num_bytes_)
-      throw_corrupt(*place_, "entry ", i, ": the text from ", begin, " to ", end,
+      throw_corrupt(*location_, "entry ", i, ": the text from ", begin, " to ", end,
                     " is outside the ", num_bytes_, " bytes");
     return {text_ + begin, static_cast<size_t>(end - begin)};
   }
-  void prefetch_place(size_t i) const { prefetch(offsets_ + i); }
+  void prefetch_location(size_t i) const { prefetch(offsets_ + i); }
   void prefetch_bytes(size_t i) const {
     prefetch(text_ + offsets_[i]);
     prefetch(text_ + offsets_[i + 1]);
@@ -100,16 +100,16 @@ class TextIds {
   int64_t num_bytes_ = 0;
   const int64_t* offsets_ = nullptr;
   size_t size_ = 0;
-  const std::string* place_ = nullptr;
+  const std::string* location_ = nullptr;
 };
 
 // kInvalidArgument for ids that are no texts.
 inline TextIds text_ids(const IdList& ids) {
-  static const std::string kPlace = "the offsets of ids";
+  static const std::string kLocation = "the offsets of ids";
   if (ids.values.dtype != DType::kUInt8 || ids.offsets.data == nullptr)
     throw_invalid("ids are ", ids.values.describe(), ", expected uint8 of text and its offsets");
   return {ids.values.data, ids.values.rows(), ids.offsets.as<int64_t>().data(),
-          ids.offsets.rows() - 1, kPlace};
+          ids.offsets.rows() - 1, kLocation};
 }
 
 }  // namespace ramet

@@ -18,26 +18,26 @@ constexpr size_t kSideBySide = 64;  // look-ups that wait for memory together
 constexpr int64_t kLookupGrain = 1 << 12;
 constexpr int64_t kReadGrain = 1 << 16;
 
-void require(const Array& array, bool is_of_dtype, int64_t rows, const std::string& place) {
+void require(const Array& array, bool is_of_dtype, int64_t rows, const std::string& location) {
   if (array.shape.size() != 1 || !is_of_dtype)
-    throw_corrupt(place, "holds ", array.describe(), ", which users' ids do not have there");
-  if (array.rows() != rows) throw_corrupt(place, "has ", array.rows(), " rows, expected ", rows);
+    throw_corrupt(location, "holds ", array.describe(), ", which users' ids do not have there");
+  if (array.rows() != rows) throw_corrupt(location, "has ", array.rows(), " rows, expected ", rows);
 }
 
-void require_offsets(const IdList& ids, const std::string& place) {
+void require_offsets(const IdList& ids, const std::string& location) {
   const auto offsets = ids.offsets.as<int64_t>();
-  if (offsets.front() != 0) throw_corrupt_entry(place, 0, offsets.front(), "is not 0");
+  if (offsets.front() != 0) throw_corrupt_entry(location, 0, offsets.front(), "is not 0");
   if (offsets.back() != ids.values.rows())
-    throw_corrupt_entry(place, ids.offsets.rows() - 1, offsets.back(),
+    throw_corrupt_entry(location, ids.offsets.rows() - 1, offsets.back(),
                         "is not the number of bytes of text, ", ids.values.rows());
 }
 
 // The node whose id is at `rank` of all ids in order.
 template <typename Position>
-size_t node_at(std::span<const Position> order, size_t rank, const std::string& place) {
+size_t node_at(std::span<const Position> order, size_t rank, const std::string& location) {
   const auto node = static_cast<size_t>(order[rank]);
   if (node >= order.size())
-    throw_corrupt_entry(place, static_cast<int64_t>(rank), order[rank], "is outside [0, ",
+    throw_corrupt_entry(location, static_cast<int64_t>(rank), order[rank], "is outside [0, ",
                         order.size(), ")");
   return node;
 }
@@ -47,7 +47,7 @@ size_t node_at(std::span<const Position> order, size_t rank, const std::string& 
 template <typename Ids, typename Position>
 void find_some(const Ids& ids,
                std::span<const Position> order,
-               const std::string& order_place,
+               const std::string& order_location,
                const Ids& wanted,
                size_t first,
                std::span<int64_t> positions) {
@@ -57,7 +57,7 @@ void find_some(const Ids& ids,
     for (size_t i = 0; i < count; ++i)
       prefetch(&order[begins[i] + step]);
     for (size_t i = 0; i < count; ++i)
-      ids.prefetch_place(nodes[i] = node_at(order, begins[i] + step, order_place));
+      ids.prefetch_location(nodes[i] = node_at(order, begins[i] + step, order_location));
     for (size_t i = 0; i < count; ++i)
       ids.prefetch_bytes(nodes[i]);
   };
@@ -73,14 +73,17 @@ void find_some(const Ids& ids,
     positions[i] = ids[nodes[i]] == wanted[first + i] ? static_cast<int64_t>(nodes[i]) : -1;
 }
 
-[[noreturn]] void throw_not_utf8(const std::string& place, size_t node) {
-  throw_corrupt(place, "the id of node ", node, " is not UTF-8");
+[[noreturn]] void throw_not_utf8(const std::string& location, size_t node) {
+  throw_corrupt(location, "the id of node ", node, " is not UTF-8");
 }
 
 void check_text(const IntegerIds&, int64_t, int64_t, const std::string&, ArrayFaults&) {}
 
-void check_text(
-    const TextIds& ids, int64_t begin, int64_t end, const std::string& place, ArrayFaults& found) {
+void check_text(const TextIds& ids,
+                int64_t begin,
+                int64_t end,
+                const std::string& location,
+                ArrayFaults& found) {
   const auto first = static_cast<size_t>(begin), last = static_cast<size_t>(end) - 1;
   try {
     const std::string_view until = ids[last];
@@ -89,7 +92,7 @@ void check_text(
   }
   for (size_t i = first; i <= last; ++i) {
     try {
-      if (!is_utf8(ids[i])) throw_not_utf8(place, i);
+      if (!is_utf8(ids[i])) throw_not_utf8(location, i);
     } catch (const Error& error) {
       found.add(error.what());
     }
@@ -111,7 +114,7 @@ void check_order(const auto& ids,
                  std::span<const Position> order,
                  int64_t begin,
                  int64_t end,
-                 const std::string& place,
+                 const std::string& location,
                  ArrayFaults& found) {
   const auto is_node = [&](Position node) {
     return node >= 0 && static_cast<size_t>(node) < order.size();
@@ -120,10 +123,10 @@ void check_order(const auto& ids,
     const Position node = order[static_cast<size_t>(i)];
     const Position before = i == 0 ? Position{-1} : order[static_cast<size_t>(i) - 1];
     if (!is_node(node))
-      found.add_entry(place, i, node, "is outside [0, ", order.size(), ")");
+      found.add_entry(location, i, node, "is outside [0, ", order.size(), ")");
     else if (is_node(before) &&
              !ascend(ids, static_cast<size_t>(before), static_cast<size_t>(node)))
-      found.add_entry(place, i, node, "is a node whose id is not above that of node ", before,
+      found.add_entry(location, i, node, "is a node whose id is not above that of node ", before,
                       " before it");
   }
 }
@@ -134,30 +137,30 @@ NodeIds::NodeIds(const Store& store, const std::string& folder, int64_t num_node
   std::set<std::string> unread;
   for (const auto& entry : store.arrays())
     if (entry.first.starts_with(folder + "/")) unread.insert(entry.first.substr(folder.size() + 1));
-  const auto take = [&](const std::string& file, std::string& place) {
-    place = store.place(folder + "/" + file);
-    if (unread.erase(file) == 0) throw_corrupt(place, "is missing");
+  const auto take = [&](const std::string& file, std::string& location) {
+    location = store.location(folder + "/" + file);
+    if (unread.erase(file) == 0) throw_corrupt(location, "is missing");
     return store.arrays().at(folder + "/" + file);
   };
-  order_ = take("order", order_place_);
+  order_ = take("order", order_location_);
   require(order_, order_.dtype == DType::kInt32 || order_.dtype == DType::kInt64, num_nodes,
-          order_place_);
+          order_location_);
   if (unread.count("value") > 0) {
-    ids_.values = take("value", values_place_);
+    ids_.values = take("value", values_location_);
     const DType dtype = ids_.values.dtype;
     require(ids_.values, dtype == DType::kInt64 || dtype == DType::kUInt64, num_nodes,
-            values_place_);
+            values_location_);
     kind_ = name(dtype);
   } else {
     kind_ = unread.count("tuple") > 0 ? "tuple" : "text";
-    ids_.values = take(kind_, values_place_);
-    ids_.offsets = take("offset", offsets_place_);
-    require(ids_.values, ids_.values.dtype == DType::kUInt8, ids_.values.rows(), values_place_);
-    require(ids_.offsets, ids_.offsets.dtype == DType::kInt64, num_nodes + 1, offsets_place_);
-    require_offsets(ids_, offsets_place_);
+    ids_.values = take(kind_, values_location_);
+    ids_.offsets = take("offset", offsets_location_);
+    require(ids_.values, ids_.values.dtype == DType::kUInt8, ids_.values.rows(), values_location_);
+    require(ids_.offsets, ids_.offsets.dtype == DType::kInt64, num_nodes + 1, offsets_location_);
+    require_offsets(ids_, offsets_location_);
   }
   for (const std::string& file : unread)
-    throw_corrupt(store.place(folder + "/" + file), "is no array of users' ids");
+    throw_corrupt(store.location(folder + "/" + file), "is no array of users' ids");
 }
 
 template <typename Body>
@@ -169,7 +172,7 @@ void NodeIds::with_ids_in(const IdList& list, Body&& body) const {
     body(IntegerIds(list.values.data, list.values.rows(), list.values.dtype));
   else
     body(TextIds(list.values.data, list.values.rows(), list.offsets.as<int64_t>().data(),
-                 list.offsets.rows() - 1, offsets_place_));
+                 list.offsets.rows() - 1, offsets_location_));
 }
 
 void NodeIds::find(const IdList& list, std::span<int64_t> positions, int threads) const {
@@ -184,7 +187,7 @@ void NodeIds::find(const IdList& list, std::span<int64_t> positions, int threads
           parallel_for(count, kLookupGrain, threads, [&](int64_t begin, int64_t end) {
             for (auto first = static_cast<size_t>(begin); first < static_cast<size_t>(end);
                  first += kSideBySide)
-              find_some(ids, order, order_place_, wanted, first,
+              find_some(ids, order, order_location_, wanted, first,
                         positions.subspan(first,
                                           std::min(kSideBySide, static_cast<size_t>(end) - first)));
           });
@@ -221,7 +224,7 @@ IdList NodeIds::of(std::span<const int64_t> positions, int threads) const {
       parallel_for(count, kReadGrain, threads, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const std::string_view id = ids[at(i)];
-          if (!is_utf8(id)) throw_not_utf8(values_place_, at(i));
+          if (!is_utf8(id)) throw_not_utf8(values_location_, at(i));
           id.copy(static_cast<char*>(result.values.data) + offsets[i],
                   static_cast<size_t>(offsets[i + 1] - offsets[i]));
         }
@@ -237,10 +240,10 @@ void NodeIds::check(Faults& faults) const {
     with_ids(order_, [&](auto order) {
       const auto check = [&](int64_t begin, int64_t end, ArrayFaults& found) {
         read_ahead(&order[static_cast<size_t>(begin)], (end - begin) * item_size(order_.dtype));
-        check_text(ids, begin, end, values_place_, found);
-        check_order(ids, order, begin, end, order_place_, found);
+        check_text(ids, begin, end, values_location_, found);
+        check_order(ids, order, begin, end, order_location_, found);
       };
-      faults.check(order_place_, order_.rows(), item_size(order_.dtype), check, kReadGrain);
+      faults.check(order_location_, order_.rows(), item_size(order_.dtype), check, kReadGrain);
     });
   });
 }

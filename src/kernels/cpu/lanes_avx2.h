@@ -11,7 +11,7 @@
 namespace ramet {
 namespace {
 
-// lane[mask]: the places of the set bits of `mask`, ascending.
+// lane[mask]: the positions of the set bits of `mask`, ascending.
 struct PackedLanes {
   alignas(32) uint32_t lane[256][8] = {};
   constexpr PackedLanes() {

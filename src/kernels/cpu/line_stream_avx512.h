@@ -4,8 +4,8 @@
 // Only a store of a whole line spares the read of it, but lines of the output need not begin where
 // rows do. So a line that two rows share is joined in registers: the last 64 bytes of the one and
 // the first 64 of the other, shifted as one 128-byte number (a funnel shift). Lines inside a row
-// are taken from it at any place and streamed. No load leaves its row, not even a masked one: the
-// line beyond would have to come from memory. The first and the last line of the output may be
+// are taken from it at any position and streamed. No load leaves its row, not even a masked one:
+// the line beyond would have to come from memory. The first and the last line of the output may be
 // shared with a neighbour's, whose bytes are left alone: ordinary masked stores. In an unnamed
 // namespace, so that each file has its own copy, compiled for the instructions of that file.
 #pragma once

@@ -46,7 +46,7 @@ constexpr CudaBackend kBackend{
     .pieces = &kCudaPieces,
     .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda, order_ids_cuda},
     .named_rows = {set_named_rows_cuda, sum_named_rows_cuda, update_named_rows_cuda,
-                   find_places_cuda},
+                   find_positions_cuda},
     .sampling = kCudaSamplingKernels,
     .sum_edges = sum_edges_cuda,
 };

@@ -85,11 +85,11 @@ std::string with_size(const char* call, int64_t bytes) {
 }
 
 [[noreturn]] void fail(cudaError_t error, const std::string& what) {
-  const std::string place = on_device();
+  const std::string location = on_device();
   const std::string help = advice(error);
   clear_cuda_error();
   throw_error(error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice, what,
-              place, in_words(error), help);
+              location, in_words(error), help);
 }
 
 std::string shape(dim3 d) {

@@ -7,7 +7,7 @@
 // nothing changes.
 //
 // Picks below degree - k are draws, which are sorted. The others are less than k numbers, a bit for
-// each. So all picks are bits, in ascending order, and a bit's rank is the place of its pick.
+// each. So all picks are bits, in ascending order, and a bit's rank is the position of its pick.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,7 +24,7 @@ struct FloydMemory {
   static constexpr int kWords = kMost / 32;
   unsigned long long draws[kMost];  // x, and the step in the low bits
   uint32_t takes_j[kWords];         // by step
-  uint32_t picked[2 * kWords];      // by place among the sorted draws; then by j
+  uint32_t picked[2 * kWords];      // by position among the sorted draws; then by j
   int before[2 * kWords];           // bits of `picked` before a word
   unsigned changed;
 };
@@ -92,8 +92,8 @@ __device__ void rank_picks(FloydMemory<kMost>& memory) {
 
 }  // namespace floyd
 
-// k < degree distinct numbers below `degree`: store(place, pick), places ascending as picks do.
-// draw(t, n) is the t-th draw, below n. All kBlock threads call it, once in a kernel.
+// k < degree distinct numbers below `degree`: store(position, pick), positions ascending as picks
+// do. draw(t, n) is the t-th draw, below n. All kBlock threads call it, once in a kernel.
 template <int kBlock, int kMost, typename Draw, typename Store>
 __device__ void pick_by_floyd(
     FloydMemory<kMost>& memory, int k, int64_t degree, const Draw& draw, const Store& store) {
@@ -120,8 +120,8 @@ __device__ void pick_by_floyd(
   for (int bit = thread; bit < 2 * kMost; bit += kBlock) {
     if (!has_bit(memory.picked, bit)) continue;
     const uint32_t lower = memory.picked[bit / 32] & ((1u << (bit % 32)) - 1);
-    const int place = memory.before[bit / 32] + __popc(lower);
-    store(place, bit < kMost ? step_of(memory.draws[bit]).x : first_j + (bit - kMost));
+    const int position = memory.before[bit / 32] + __popc(lower);
+    store(position, bit < kMost ? step_of(memory.draws[bit]).x : first_j + (bit - kMost));
   }
 }
 

@@ -1,7 +1,7 @@
 // From a bit for each in-edge to the edges of a relation: the number of bits before each block of
-// them, by a running sum, makes the place of every marked edge, and the beginning of every row, one
-// access (Jacobson: "Space-efficient static trees and graphs", 1989, calls it rank): the bits of a
-// block are one sector of memory.
+// them, by a running sum, makes the position of every marked edge, and the beginning of every row,
+// one access (Jacobson: "Space-efficient static trees and graphs", 1989, calls it rank): the bits
+// of a block are one sector of memory.
 #include "base/fanout.h"
 #include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/sampling.h"
@@ -70,7 +70,7 @@ __global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
   const int64_t e = thread_number();
   if (!is_marked(args, e)) return;
   const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
-  const int64_t pick = place_of(args.rows.order, row, marks_before(args.marks, args.rank, e));
+  const int64_t pick = output_index(args.rows.order, row, marks_before(args.marks, args.rank, e));
   store_position(args.positions, pick, position_of(args.rows, row, e));
   if (args.inverse != nullptr) {
     args.inverse[pick] = 1 / probability(importance, row, e);

@@ -1,5 +1,5 @@
 // Ids by the region of the table that their rows are in: counted, summed up, and put in their
-// places. Of ids of one region any may come first: the order decides when a row is read, and not
+// positions. Of ids of one region any may come first: the order decides when a row is read, and not
 // what becomes of it.
 #include "kernels/cuda/device_scope.h"
 #include "kernels/cuda/row_ids.cuh"
@@ -42,13 +42,13 @@ __global__ void place_ids(CudaOrderArgs args, RowRegions regions) {
   const int64_t i = thread_number();
   const bool has_id = i < args.num_ids;
   const int64_t id = has_id ? id_at(args.ids, args.wide_ids, i) : 0;
-  const unsigned place = count_one(args.begins, has_id, region_of(args, regions, id));
+  const unsigned position = count_one(args.begins, has_id, region_of(args, regions, id));
   if (!has_id) return;
-  args.positions[place] = static_cast<uint32_t>(i);
+  args.positions[position] = static_cast<uint32_t>(i);
   if (args.wide_ids)
-    static_cast<int64_t*>(args.ordered)[place] = id;
+    static_cast<int64_t*>(args.ordered)[position] = id;
   else
-    static_cast<int32_t*>(args.ordered)[place] = static_cast<int32_t>(id);
+    static_cast<int32_t*>(args.ordered)[position] = static_cast<int32_t>(id);
 }
 
 }  // namespace

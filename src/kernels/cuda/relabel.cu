@@ -1,10 +1,10 @@
 // Local ids, in the order in which the CPU gives them: a source that is new to the batch gets its
-// place where its first pick stands in the order of picks.
+// position where its first pick stands in the order of picks.
 //
 // Every pick offers its number to its source's slot, which keeps the least; a node that the batch
-// has already keeps its place, which is less than any number of a pick. So the pick whose number is
-// in the slot is the first of a new node, and a running sum over these gives their places. Which
-// thread comes first makes no difference.
+// has already keeps its position, which is less than any number of a pick. So the pick whose number
+// is in the slot is the first of a new node, and a running sum over these gives their positions.
+// Which thread comes first makes no difference.
 #include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
@@ -22,7 +22,7 @@ __device__ void offer(uint32_t* slot, uint32_t value) {
   if (__ldcg(slot) > value) atomicMin(slot, value);
 }
 
-// Of a node, or of its key, which gets a place where it has none.
+// Of a node, or of its key, which gets a position where it has none.
 __device__ uint32_t* slot_of(const CudaNodeTable& table, int64_t node) {
   if (table.keys == nullptr) return &table.slots[node];
   const auto key = static_cast<unsigned long long>(node);
@@ -55,7 +55,7 @@ __global__ void load_sources(CudaLoadArgs args) {
   if (args.offset != nullptr) {
     const int64_t row = row_of(args.offset, args.first_row, e);
     dst = dst_of(args.order.dst, row);
-    e = place_of(args.order, row, e);
+    e = output_index(args.order, row, e);
   }
   const int64_t position = load_id(args.positions.data, args.positions.wide, e);
   const int64_t node = load_source(args.edges, position, args.trees, dst, args.table, e);
@@ -88,7 +88,7 @@ __global__ void find_first_picks(CudaNumberArgs args) {
   args.rank[e] = (is_first ? 1u : 0u) + (e == 0 ? static_cast<uint32_t>(*args.list.size) : 0u);
 }
 
-// A slot that is read here may hold a pick's number or already that pick's place: either way the
+// A slot that is read here may hold a pick's number or already that pick's position: either way the
 // result is the same.
 __global__ void give_places(CudaNumberArgs args) {
   const int64_t e = thread_number();
@@ -99,11 +99,11 @@ __global__ void give_places(CudaNumberArgs args) {
   if (id < 0) return;
   uint32_t* slot = slot_of(args.list.table, id);
   const uint32_t value = __ldcg(slot);  // once, while others write it
-  const uint32_t place = value < kPick ? value : args.rank[value - kPick] - 1;
-  args.local[e] = static_cast<int32_t>(place);
-  if (value != kPick + static_cast<uint32_t>(e) || place >= args.list.capacity) return;
-  args.list.nodes[place] = id;
-  *slot = place;
+  const uint32_t position = value < kPick ? value : args.rank[value - kPick] - 1;
+  args.local[e] = static_cast<int32_t>(position);
+  if (value != kPick + static_cast<uint32_t>(e) || position >= args.list.capacity) return;
+  args.list.nodes[position] = id;
+  *slot = position;
 }
 
 __global__ void insert_nodes(CudaNodeList list, int64_t count) {

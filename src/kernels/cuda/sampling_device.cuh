@@ -90,8 +90,8 @@ __device__ inline int64_t dst_of(const uint32_t* dst, int64_t row) {
   return dst == nullptr ? row : int64_t{dst[row]};
 }
 
-// The place in the relation of a row's pick, which is counted from the first row.
-__device__ inline int64_t place_of(const CudaRowOrder& order, int64_t row, int64_t pick) {
+// The position in the relation of a row's pick, which is counted from the first row.
+__device__ inline int64_t output_index(const CudaRowOrder& order, int64_t row, int64_t pick) {
   if (order.dst == nullptr) return pick;
   return order.indptr[order.dst[row]] + (pick - order.picks_before[row]);
 }

@@ -104,7 +104,7 @@ __device__ Selected select(unsigned long long* counts,
   return {before, k, digit.count};
 }
 
-__device__ uint64_t place_among_equal(const CudaMarkSmallestArgs& args, int64_t e) {
+__device__ uint64_t position_among_equal(const CudaMarkSmallestArgs& args, int64_t e) {
   constexpr int64_t kMost = int64_t{1} << 62;
   return static_cast<uint64_t>(args.takes_last ? kMost - e : e);
 }
@@ -121,11 +121,11 @@ __global__ void __launch_bounds__(BlockTeam::kSize) find_limits(CudaMarkSmallest
       const auto number_of = [&](int64_t e) { return args.number[e]; };
       const Selected kth = select(counts, team, begin, end, args.mark.fanout, number_of);
       limit.number = kth.number;
-      const auto place_of_equal = [&](int64_t e) {
-        return args.number[e] == kth.number ? place_among_equal(args, e) : ~uint64_t{0};
+      const auto position_of_equal = [&](int64_t e) {
+        return args.number[e] == kth.number ? position_among_equal(args, e) : ~uint64_t{0};
       };
       if (kth.rank < kth.count)
-        limit.place = select(counts, team, begin, end, kth.rank, place_of_equal).number;
+        limit.position = select(counts, team, begin, end, kth.rank, position_of_equal).number;
     }
     if (team.thread() == 0) args.limit[row] = limit;
   });
@@ -137,7 +137,7 @@ __global__ void mark_within_limits(CudaMarkSmallestArgs args) {
     const CudaLimit limit = args.limit[e.row];
     if (args.are_weighted && number == kNotDrawn) return false;
     return number < limit.number ||
-           (number == limit.number && place_among_equal(args, e.number) <= limit.place);
+           (number == limit.number && position_among_equal(args, e.number) <= limit.position);
   });
 }
 

@@ -38,7 +38,7 @@ __global__ void pick_few(CudaPickArgs args) {
   const int64_t i = thread_number();
   if (i >= args.rows.num_dst) return;
   const CudaRow row = args.rows.row[i];
-  const int64_t first = place_of(args.rows.order, i, args.rows.offset[i]);
+  const int64_t first = output_index(args.rows.order, i, args.rows.offset[i]);
   int64_t picked[kCudaFewPicks];
   const bool all = row.degree <= args.fanout;
   if (!all) {
@@ -55,7 +55,7 @@ template <int kMost, int kBlock>
 __global__ void __launch_bounds__(kBlock) pick_some(CudaPickArgs args) {
   const int64_t i = blockIdx.x;
   const CudaRow row = args.rows.row[i];
-  const int64_t first = place_of(args.rows.order, i, args.rows.offset[i]);
+  const int64_t first = output_index(args.rows.order, i, args.rows.offset[i]);
   const auto store = [&](int64_t t, int64_t x) {
     store_position(args.positions, first + t, position_at(args.rows, row, x));
   };
@@ -75,7 +75,7 @@ __global__ void pick_all(CudaPickArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
   const int64_t i = row_of(args.rows.offset, args.rows.first_row, e);
-  store_position(args.positions, place_of(args.rows.order, i, e), position_of(args.rows, i, e));
+  store_position(args.positions, output_index(args.rows.order, i, e), position_of(args.rows, i, e));
 }
 
 // The first of the ascending `sums` of a row that exceeds a fraction of the last one.
@@ -107,7 +107,8 @@ __global__ void pick_repeatedly(CudaPickArgs args) {
   const int64_t t = e - args.rows.offset[i];
   const int64_t x = args.sums != nullptr ? draw_by_weights(args, keys, i, t)
                                          : draw_below(keys, args.draws.tables, t, row.degree);
-  store_position(args.positions, place_of(args.rows.order, i, e), position_at(args.rows, row, x));
+  store_position(args.positions, output_index(args.rows.order, i, e),
+                 position_at(args.rows, row, x));
 }
 
 // A block for each destination.

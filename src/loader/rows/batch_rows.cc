@@ -70,13 +70,13 @@ Array rows_of_nodes(const Graph& graph,
                     BufferPool& pool) {
   const auto node_type = static_cast<size_t>(request.node_type);
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
-  const RowPlaces* const places = request.places();
-  if (places == nullptr && (request.table() != nullptr || rows_of_type.is_whole()))
+  const RowPositions* const positions = request.positions();
+  if (positions == nullptr && (request.table() != nullptr || rows_of_type.is_whole()))
     return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
   auto* const row = static_cast<int64_t*>(rows.data);
-  if (places != nullptr)
-    places->look_up(nodes, row);
+  if (positions != nullptr)
+    positions->look_up(nodes, row);
   else
     rows_of_type.require(nodes, row);
   return rows;

@@ -49,7 +49,7 @@ Array nodes_to_pull(const PulledTable& table) {
   std::vector<int64_t> nodes;
   for (size_t part = 0; part < table.is_local.size(); ++part) {
     if (table.is_local[part]) continue;
-    const Array owned = table.places.owned(static_cast<int64_t>(part));
+    const Array owned = table.positions.owned(static_cast<int64_t>(part));
     const auto ids = owned.as<int64_t>();
     nodes.insert(nodes.end(), ids.begin(), ids.end());
   }
@@ -130,12 +130,12 @@ std::vector<int64_t> uses_by_row(const Graph& graph,
       count_some(of_type.indices,
                  std::max<int64_t>(1, kMostCounted * of_type.indices.rows() / edges), by_node);
   const NodeRows& rows = graph.node_types()[static_cast<size_t>(type)].rows;
-  const RowPlaces* const places = request.places();
-  if (places == nullptr && (request.table() != nullptr || rows.is_whole())) return by_node;
+  const RowPositions* const positions = request.positions();
+  if (positions == nullptr && (request.table() != nullptr || rows.is_whole())) return by_node;
   std::vector<int64_t> nodes(by_node.size()), row_of(by_node.size());
   std::iota(nodes.begin(), nodes.end(), int64_t{0});
-  if (places != nullptr) {
-    places->look_up(nodes, row_of.data());
+  if (positions != nullptr) {
+    positions->look_up(nodes, row_of.data());
   } else {
     const Array own = rows.nodes();
     const auto ids = own.as<int64_t>();

@@ -39,9 +39,9 @@ void keep_owned(const Membership& membership, SeedList& seeds, Array& input_id, 
 void renumber(const CooperativeSampler& sampler, const InputEdges& edges, const Links& links) {
   auto* end = static_cast<int64_t*>(links.edge_label_index.data);
   for (const int type : {edges.src, edges.dst}) {
-    const auto places = sampler.places_of_seeds(type);
+    const auto positions = sampler.positions_of_seeds(type);
     for (int64_t i = 0; i < links.edge_label_index.shape[1]; ++i, ++end)
-      *end = places[static_cast<size_t>(*end)];
+      *end = positions[static_cast<size_t>(*end)];
   }
 }
 

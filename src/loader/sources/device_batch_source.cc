@@ -94,8 +94,8 @@ class DeviceBatchSource final : public BatchSource {
   Array rows_on_stream(size_t table, const Minibatch& minibatch) {
     const TableRequest& request = parts_->options.tables[table];
     const Array ids = rows_on_device(request, minibatch, *pool_, stream_.handle());
-    const DevicePlaces* places = side_.places(table);
-    return places == nullptr ? ids : places->look_up(ids, *pool_, stream_.handle());
+    const DevicePositions* positions = side_.positions(table);
+    return positions == nullptr ? ids : positions->look_up(ids, *pool_, stream_.handle());
   }
 
   // What rows_of() looks at.

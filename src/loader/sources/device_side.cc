@@ -49,7 +49,7 @@ bool may_change(const TableRequest& request) {
 
 // Why a device cannot read a table of the host in place; empty where it may.
 std::string why_staged(const TableRequest& request) {
-  return request.places() == nullptr ? "" : "its pieces have gaps between them, without memory";
+  return request.positions() == nullptr ? "" : "its pieces have gaps between them, without memory";
 }
 
 void check_wanted(const TableRequest& request, Location wanted) {
@@ -71,9 +71,10 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
   return copy(borrow(std::span<const int64_t>(ids)));
 }
 
-std::unique_ptr<const DevicePlaces> places_of(const TableRequest& request, int device) {
-  const RowPlaces* const places = request.places();
-  return places == nullptr ? nullptr : std::make_unique<const DevicePlaces>(*places, device);
+std::unique_ptr<const DevicePositions> positions_of(const TableRequest& request, int device) {
+  const RowPositions* const positions = request.positions();
+  return positions == nullptr ? nullptr
+                              : std::make_unique<const DevicePositions>(*positions, device);
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     const Location wanted = device.tables.empty() ? Location::kAuto : device.tables.at(i);
     RowSourceOptions source{
         .decode = loader.decode, .device = device.index, .progress = options.progress};
-    side->places_.push_back(is_there ? places_of(request, device.index) : nullptr);
+    side->positions_.push_back(is_there ? positions_of(request, device.index) : nullptr);
     if (is_there) {
       source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted;
       side->placement_.push_back(

@@ -8,7 +8,7 @@
 #include "loader/rows/cached_nodes.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
-#include "tables/device/device_places.h"
+#include "tables/device/device_positions.h"
 #include "tables/row_source.h"
 
 namespace ramet {
@@ -37,8 +37,8 @@ class DeviceSide {
   [[nodiscard]] const std::vector<std::shared_ptr<const RowSource>>& sources() const {
     return sources_;
   }
-  // Where rows of table i lie; nullptr where their places are their ids.
-  [[nodiscard]] const DevicePlaces* places(size_t i) const { return places_[i].get(); }
+  // Where rows of table i lie; nullptr where their positions are their ids.
+  [[nodiscard]] const DevicePositions* positions(size_t i) const { return positions_[i].get(); }
   // Of the topology, then of each table.
   [[nodiscard]] const std::vector<PlacementDecision>& placement() const { return placement_; }
 
@@ -49,7 +49,7 @@ class DeviceSide {
   std::shared_ptr<DevicePool> pool_;
   std::shared_ptr<const CudaGraph> graph_;
   std::vector<std::shared_ptr<const RowSource>> sources_;
-  std::vector<std::unique_ptr<const DevicePlaces>> places_;
+  std::vector<std::unique_ptr<const DevicePositions>> positions_;
   std::vector<PlacementDecision> placement_;
 };
 

@@ -38,16 +38,16 @@ class Maker {
 
   void add(const TableRequest& request, Location wanted) {
     const Table table = table_of(*graph_, request);
-    TablePlacement place = placement_of(*graph_, request, wanted);
-    auto source = source_of(request, table, place);
+    TablePlacement placement = placement_of(*graph_, request, wanted);
+    auto source = source_of(request, table, placement);
     makers_.emplace_back();
     const bool is_provided = std::holds_alternative<ProvidedTable>(request.rows);
-    const bool is_fixed = !is_provided || reads_ahead(place.location);
+    const bool is_fixed = !is_provided || reads_ahead(placement.location);
     if (options_.host.cache_rows > 0 && request.is_of_nodes() && is_fixed)
-      source = cached(std::move(source), request, table.rows().rows(), place);
+      source = cached(std::move(source), request, table.rows().rows(), placement);
     side_.sources.push_back(std::move(source));
     side_.placement.push_back(
-        {request.name, place.location, bytes_of(table), std::move(place.why)});
+        {request.name, placement.location, bytes_of(table), std::move(placement.why)});
   }
 
   HostSide take() {
@@ -61,29 +61,29 @@ class Maker {
  private:
   [[nodiscard]] std::shared_ptr<const RowSource> source_of(const TableRequest& request,
                                                            const Table& rows,
-                                                           const TablePlacement& place) const {
+                                                           const TablePlacement& placement) const {
     if (const PulledTable* pulled = request.pulled())
-      return make_pulled_source(rows, pulled->places, pulled->is_local, pulled->rank,
+      return make_pulled_source(rows, pulled->positions, pulled->is_local, pulled->rank,
                                 options_.decode);
     return make_row_source(rows, {.decode = options_.decode,
                                   .as_bfloat16 = request.as_bfloat16,
-                                  .placement = place.location,
-                                  .reader = place.reader});
+                                  .placement = placement.location,
+                                  .reader = placement.reader});
   }
 
   // The source that reads without the caches of streams.
   std::shared_ptr<const RowSource> cached(std::shared_ptr<const RowSource> source,
                                           const TableRequest& request,
                                           int64_t rows,
-                                          TablePlacement& place) {
+                                          TablePlacement& placement) {
     const HostOptions& host = options_.host;
     CacheBy by = host.cache_by;
-    const bool is_remote = reads_ahead(place.location) || request.pulled() != nullptr;
+    const bool is_remote = reads_ahead(placement.location) || request.pulled() != nullptr;
     if (by == CacheBy::kAuto) by = is_remote ? CacheBy::kLookAhead : CacheBy::kRecency;
     if (by == CacheBy::kDegree || by == CacheBy::kPresampling)
-      return keeping(std::move(source), request, rows, by, place);
+      return keeping(std::move(source), request, rows, by, placement);
     const int64_t kept = std::min(host.cache_rows, rows);
-    place.why += concat("; a cache has ", kept, " rows ", why_cached(host, by));
+    placement.why += concat("; a cache has ", kept, " rows ", why_cached(host, by));
     makers_.back() = by == CacheBy::kRecency ? last_rows(source, rows, kept)
                                              : next_rows(source, rows, kept, host.look_ahead,
                                                          uses_by_row(*graph_, request, rows));
@@ -95,9 +95,9 @@ class Maker {
                                            const TableRequest& request,
                                            int64_t rows,
                                            CacheBy by,
-                                           TablePlacement& place) {
+                                           TablePlacement& placement) {
     std::vector<int64_t> kept = rows_to_keep(request, by);
-    place.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
+    placement.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
     if (request.pulled() == nullptr) return with_preloaded_rows(std::move(source), rows, kept);
     makers_.back() = static_rows(source, rows, std::move(kept));
     return source;
@@ -130,10 +130,10 @@ HostSide make_host_side(const std::shared_ptr<const Graph>& graph,
                         const LoaderOptions& options,
                         const SeedsOfStep& seeds,
                         int64_t num_steps) {
-  const std::vector<Location>& places = options.host.tables;
+  const std::vector<Location>& locations = options.host.tables;
   Maker maker(graph, options, seeds, num_steps);
   for (size_t i = 0; i < options.tables.size(); ++i)
-    maker.add(options.tables[i], places.empty() ? Location::kAuto : places[i]);
+    maker.add(options.tables[i], locations.empty() ? Location::kAuto : locations[i]);
   return maker.take();
 }
 

@@ -123,13 +123,13 @@ Relation BudgetSampler<Id>::edges_into(size_t edge_type, const ListRange& destin
   sources_.clear();
   positions_.clear();
   const auto keep = [&](std::span<const RowPiece> pieces, std::span<const Id> ids) {
-    place_.resize(ids.size());
-    nodes_[static_cast<size_t>(edges.src)].find(ids, place_.data());
-    auto place = place_.begin();
+    position_.resize(ids.size());
+    nodes_[static_cast<size_t>(edges.src)].find(ids, position_.data());
+    auto position = position_.begin();
     for (const RowPiece& piece : pieces) {
-      for (int64_t p = piece.begin; p < piece.begin + piece.count; ++p, ++place) {
-        if (*place < 0) continue;
-        sources_.push_back(*place);
+      for (int64_t p = piece.begin; p < piece.begin + piece.count; ++p, ++position) {
+        if (*position < 0) continue;
+        sources_.push_back(*position);
         positions_.push_back(p);
         ++indptr[piece.node + 1];
       }

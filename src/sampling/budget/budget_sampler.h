@@ -50,8 +50,8 @@ class BudgetSampler {
   const ExcludedPositions none_;
   std::vector<ExcludedPositions> excluded_;  // by edge type; empty where there are none
   RowSources<Id> rows_;
-  std::vector<double> shares_;            // of some sources
-  std::vector<int32_t> place_, sources_;  // of a relation in the making
+  std::vector<double> shares_;               // of some sources
+  std::vector<int32_t> position_, sources_;  // of a relation in the making
   std::vector<int64_t> positions_;
 };
 

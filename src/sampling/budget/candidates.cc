@@ -13,12 +13,12 @@ void Candidates<Id>::start_batch(std::span<const int64_t> seeds) {
   found_.start_batch(seeds);
   nodes_.assign(found_.ids().begin(), found_.ids().end());
   importance_.assign(nodes_.size(), 0);
-  place_.clear();
+  position_.clear();
   is_repeat_.clear();
   relabel(nodes_);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    place_[i] = static_cast<int32_t>(i);
-    is_repeat_.push_back(local_[i] != place_[i]);
+    position_[i] = static_cast<int32_t>(i);
+    is_repeat_.push_back(local_[i] != position_[i]);
   }
 }
 
@@ -37,8 +37,8 @@ void Candidates<Id>::draw(const DrawKeys& keys, int64_t count) {
   const auto kept = static_cast<size_t>(std::min<int64_t>(count, found_.size()));
   double bound = std::numeric_limits<double>::max();  // `kept` candidates have smaller numbers
   drawn_.clear();
-  for (size_t i = 0; i < place_.size(); ++i) {
-    if (place_[i] >= 0) continue;
+  for (size_t i = 0; i < position_.size(); ++i) {
+    if (position_[i] >= 0) continue;
     const double weight = importance_[i] * importance_[i];
     const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(found_.ids()[i])));
     // -log u >= 1 - u > 0 spares most of many candidates the logarithm.
@@ -50,16 +50,16 @@ void Candidates<Id>::draw(const DrawKeys& keys, int64_t count) {
   }
   keep_smallest(kept);
   for (const Drawn& drawn : drawn_) {
-    place_[drawn.found] = static_cast<int32_t>(nodes_.size());
+    position_[drawn.found] = static_cast<int32_t>(nodes_.size());
     nodes_.push_back(found_.ids()[drawn.found]);
   }
 }
 
 template <typename Id>
-void Candidates<Id>::find(std::span<const Id> ids, int32_t* place) {
+void Candidates<Id>::find(std::span<const Id> ids, int32_t* position) {
   relabel(ids);
-  std::transform(local_.begin(), local_.end(), place,
-                 [&](int32_t i) { return place_[static_cast<size_t>(i)]; });
+  std::transform(local_.begin(), local_.end(), position,
+                 [&](int32_t i) { return position_[static_cast<size_t>(i)]; });
 }
 
 template <typename Id>
@@ -68,7 +68,7 @@ void Candidates<Id>::relabel(std::span<const Id> ids) {
   found_.reserve_more(ids.size());
   ramet::request_and_relabel(found_, ids, local_.data());
   importance_.resize(found_.ids().size());
-  place_.resize(found_.ids().size(), -1);
+  position_.resize(found_.ids().size(), -1);
 }
 
 template <typename Id>

@@ -26,8 +26,8 @@ class Candidates {
   // in the order of the draws. `keys`: of the hop and the node type.
   void draw(const DrawKeys& keys, int64_t count);
 
-  // place[i] = the first position of ids[i] in the batch, -1 where it is not in it.
-  void find(std::span<const Id> ids, int32_t* place);
+  // position[i] = the first position of ids[i] in the batch, -1 where it is not in it.
+  void find(std::span<const Id> ids, int32_t* position);
 
   // In the order in which they came in; seeds may repeat.
   [[nodiscard]] std::span<const Id> nodes() const { return nodes_; }
@@ -48,7 +48,7 @@ class Candidates {
 
   NodeIndex<Id> found_;  // all nodes that were met, in the batch or not
   std::vector<double> importance_;
-  std::vector<int32_t> place_;  // in nodes_, or -1
+  std::vector<int32_t> position_;  // in nodes_, or -1
   std::vector<Id> nodes_;
   std::vector<bool> is_repeat_;  // of seeds
   std::vector<int32_t> local_;   // of the ids of a call

@@ -14,7 +14,7 @@
 
 namespace ramet {
 
-// Some in-edges of a node, side by side. `node` is its place in the list, `degree` the number of
+// Some in-edges of a node, side by side. `node` is its position in the list, `degree` the number of
 // all edges of its row but the excluded ones.
 struct RowPiece {
   int64_t node, begin, count, degree;

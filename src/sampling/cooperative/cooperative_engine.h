@@ -44,7 +44,7 @@ class CooperativeSampler::Engine {
                       uint64_t epoch,
                       uint64_t step,
                       std::span<const ExcludedEdges> excluded) = 0;
-  [[nodiscard]] virtual std::span<const int32_t> places_of_seeds(int type) const = 0;
+  [[nodiscard]] virtual std::span<const int32_t> positions_of_seeds(int type) const = 0;
   virtual std::optional<Message> receive(const Message& from_ranks) = 0;
   virtual Minibatch take() = 0;
 };
@@ -61,7 +61,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         names_(names_of(membership_, hop_sampler_.tree_keys())),
         routes_(names_.size()),
         requests_(names_.size()),
-        seed_places_(names_.size()),
+        seed_positions_(names_.size()),
         merged_(merges() ? names_.size() : 0),
         importance_(membership_, names_, routes_, requests_, pool()) {
     prepare_all(layer_);
@@ -90,8 +90,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     return is_disjoint() ? announce_trees(times) : ask_for_seeds();
   }
 
-  [[nodiscard]] std::span<const int32_t> places_of_seeds(int type) const override {
-    return seed_places_[static_cast<size_t>(type)];
+  [[nodiscard]] std::span<const int32_t> positions_of_seeds(int type) const override {
+    return seed_positions_[static_cast<size_t>(type)];
   }
 
   std::optional<Message> receive(const Message& from_ranks) override {
@@ -216,7 +216,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       route(t, layer_[t].ids());
     Message message = ask_owners(false);
     for (size_t t = 0; t < own_.size(); ++t)
-      seed_places_[t].assign(routes_[t].place().begin(), routes_[t].place().end());
+      seed_positions_[t].assign(routes_[t].positions().begin(), routes_[t].positions().end());
     stage_ = Stage::kSeeds;
     return message;
   }
@@ -310,8 +310,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       const int32_t* number = merged_[src].numbers().data();
       return renumber_from(num_own, relation, [=](int32_t found) { return ~number[found]; });
     }
-    const int32_t* place = routes_[src].place().data();
-    renumber_from(num_own, relation, [=](int32_t found) { return num_own + place[found]; });
+    const int32_t* position = routes_[src].positions().data();
+    renumber_from(num_own, relation, [=](int32_t found) { return num_own + position[found]; });
   }
 
   // Local ids from `first` on become at(id - first).
@@ -381,8 +381,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   NodeIndexes<Id> own_;             // the batch's nodes of this rank
   NodeIndexes<Id> layer_;           // the hop's sources, whoever owns them; destinations first
   std::vector<Routes<Id>> routes_;  // of what this rank asks for
-  std::vector<IncomingIds<Id>> requests_;          // of what it is asked for
-  std::vector<std::vector<int32_t>> seed_places_;  // of the seeds that it asks for
+  std::vector<IncomingIds<Id>> requests_;             // of what it is asked for
+  std::vector<std::vector<int32_t>> seed_positions_;  // of the seeds that it asks for
   NodeIndexes<Id> merged_index_;
   std::vector<MergedSources<Id>> merged_;  // with Expand::kOnce
   ImportanceExchange<Id> importance_;      // of LABOR-i

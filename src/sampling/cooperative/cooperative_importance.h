@@ -92,10 +92,10 @@ class ImportanceExchange {
     importance_->max_reduce();
     for (size_t t = 0; t < names_.size(); ++t) {
       const auto largest_c = importance_->largest_c(t);
-      const auto place = routes_[t].place();
+      const auto position = routes_[t].positions();
       replies_[t].resize(largest_c.size());
       for (size_t i = 0; i < largest_c.size(); ++i)
-        replies_[t][static_cast<size_t>(place[i])] = largest_c[i];
+        replies_[t][static_cast<size_t>(position[i])] = largest_c[i];
     }
     return send<double>(Stage::kMaxReduce,
                         [&](size_t t) { return Values<double>{routes_[t].counts(), replies_[t]}; });
@@ -136,9 +136,9 @@ class ImportanceExchange {
         replies_[t].insert(replies_[t].end(), values.begin(), values.end());
       }
       const auto largest_c = importance_->largest_c(t);
-      const auto place = routes_[t].place();
+      const auto position = routes_[t].positions();
       for (size_t i = 0; i < largest_c.size(); ++i) {
-        const double c = replies_[t][static_cast<size_t>(place[i])];
+        const double c = replies_[t][static_cast<size_t>(position[i])];
         const int64_t node = names_[t].id(importance_->ids(t)[i]);
         const auto owner = static_cast<size_t>(membership_.owners[t].owner(node));
         require_c(c, largest_c[i], node, owner);

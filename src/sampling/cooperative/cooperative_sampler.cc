@@ -61,8 +61,8 @@ Message CooperativeSampler::ask(std::span<const Seeds> seeds,
   return engine_->ask(seeds, epoch, step, excluded);
 }
 
-std::span<const int32_t> CooperativeSampler::places_of_seeds(int type) const {
-  return engine_->places_of_seeds(type);
+std::span<const int32_t> CooperativeSampler::positions_of_seeds(int type) const {
+  return engine_->positions_of_seeds(type);
 }
 
 std::optional<Message> CooperativeSampler::receive(const Message& from_ranks) {

@@ -75,13 +75,13 @@ class MergedSources {
     plan.num_owned = num_owned;
     std::vector<int32_t> send_rows;
     std::vector<Id> ids;
-    places_.resize(static_cast<size_t>(index_->size()));
+    positions_.resize(static_cast<size_t>(index_->size()));
     auto next = static_cast<int32_t>(num_owned);
     for (size_t rank = 0; rank < asked_.size(); ++rank) {
       const bool is_own = rank == own_rank;
       for (size_t i = 0; i < asked_[rank].size(); ++i) {
         const auto number = static_cast<size_t>(asked_[rank][i]);
-        places_[number] = is_own ? sent_[rank][i] : next++;
+        positions_[number] = is_own ? sent_[rank][i] : next++;
         if (!is_own) ids.push_back(static_cast<Id>(names.id(index_->ids()[number])));
       }
       if (is_own) sent_[rank].clear();
@@ -97,7 +97,7 @@ class MergedSources {
   void place(Relation& relation) const {
     auto* local = static_cast<int32_t*>(relation.indices.data);
     for (int64_t e = 0; e < relation.indices.rows(); ++e) {
-      if (local[e] < 0) local[e] = places_[static_cast<size_t>(~local[e])];
+      if (local[e] < 0) local[e] = positions_[static_cast<size_t>(~local[e])];
     }
   }
 
@@ -105,7 +105,7 @@ class MergedSources {
   NodeIndex<Id>* index_ = nullptr;
   size_t num_before_ = 0;
   std::vector<int32_t> numbers_;
-  std::vector<int32_t> places_;  // by number
+  std::vector<int32_t> positions_;  // by number
   // By rank: numbers of the nodes that it was asked for, and positions of those that it asked for.
   std::vector<std::vector<int32_t>> asked_, sent_;
 };

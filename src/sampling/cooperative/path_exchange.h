@@ -28,7 +28,7 @@ class PathExchange {
       counts_[type].push_back(2 * count);
     times_[type].resize(2 * paths.size());
     for (size_t i = 0; i < paths.size(); ++i) {
-      const auto at = 2 * static_cast<size_t>(routes.place()[i]);
+      const auto at = 2 * static_cast<size_t>(routes.positions()[i]);
       times_[type][at] = static_cast<Id>(paths[i].first);
       times_[type][at + 1] = static_cast<Id>(paths[i].last);
     }

@@ -32,7 +32,7 @@ void CudaRelationBuilder::throw_bad_row(int64_t row) const {
   const int64_t begin = work_.read(csc_.indptr + node);
   const int64_t end = work_.read(csc_.indptr + node + 1);
   check_in_edges(checked_row(edges_, node, begin, end), row);
-  throw_corrupt(edges_.indptr_place, "changed while it was read");
+  throw_corrupt(edges_.indptr_location, "changed while it was read");
 }
 
 void CudaRelationBuilder::check_in_edges(const Row& row, int64_t i) const {
@@ -76,7 +76,7 @@ void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
   const int64_t position = read_id(positions_.data, positions_.wide, pick);
   const int64_t id = checked_source(position);
   if (times_) times_->throw_unsorted(times_->of_edges != nullptr ? position : id);
-  throw_corrupt(edges_.indices_place, "changed while it was read");
+  throw_corrupt(edges_.indices_location, "changed while it was read");
 }
 
 void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
@@ -89,7 +89,7 @@ void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
   const int64_t bad = csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
                                     : find_in(static_cast<const int32_t*>(csc_.indices));
   if (bad < found.degree) (void)checked_source(found.begin + bad);
-  throw_corrupt(edges_.indices_place, "changed while it was read");
+  throw_corrupt(edges_.indices_location, "changed while it was read");
 }
 
 void CudaRelationBuilder::throw_too_many_counted() const {

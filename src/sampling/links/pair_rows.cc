@@ -44,7 +44,7 @@ int64_t PairIndex::node_at(const Row& row, int64_t entry, int64_t num_nodes) con
     return static_cast<int64_t>(ids[static_cast<size_t>(position)]);
   });
   if (static_cast<uint64_t>(node) >= static_cast<uint64_t>(num_nodes))
-    throw_bad_entry(edges_->indices_place, position, node,
+    throw_bad_entry(edges_->indices_location, position, node,
                     concat("is outside [0, ", num_nodes, ")"));
   return node;
 }

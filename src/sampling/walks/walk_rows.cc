@@ -115,7 +115,7 @@ int64_t WalkRows::end_of(int64_t position) const {
   const int64_t end = narrow_ends_ ? static_cast<const int32_t*>(ends_)[position]
                                    : static_cast<const int64_t*>(ends_)[position];
   if (static_cast<uint64_t>(end) >= static_cast<uint64_t>(num_ends_))
-    throw_bad_entry(edges_->indices_place, position, end,
+    throw_bad_entry(edges_->indices_location, position, end,
                     concat("is outside [0, ", num_ends_, ")"));
   return end;
 }

@@ -30,10 +30,10 @@ std::optional<DirectAlignment> direct_alignment(int fd) {
   struct statx status{};
   if (::statx(fd, "", AT_EMPTY_PATH, kStatxDirectAlignment, &status) != 0) return std::nullopt;
   if ((status.stx_mask & kStatxDirectAlignment) == 0) return std::nullopt;
-  constexpr size_t kPlace =
+  constexpr size_t kOffset =
       0x98;  // of stx_dio_mem_align and stx_dio_offset_align, by the kernel's ABI
   DirectAlignment alignment{};
-  std::memcpy(&alignment, reinterpret_cast<const char*>(&status) + kPlace, sizeof alignment);
+  std::memcpy(&alignment, reinterpret_cast<const char*>(&status) + kOffset, sizeof alignment);
   return alignment;
 }
 
@@ -43,8 +43,8 @@ int64_t logical_block(int fd) {
   if (::fstat(fd, &status) != 0) return 0;
   const std::string device =
       concat("/sys/dev/block/", major(status.st_dev), ':', minor(status.st_dev));
-  for (const char* place : {"/queue/logical_block_size", "/../queue/logical_block_size"}) {
-    std::ifstream file(device + place);
+  for (const char* location : {"/queue/logical_block_size", "/../queue/logical_block_size"}) {
+    std::ifstream file(device + location);
     int64_t bytes = 0;
     if (file >> bytes) return bytes;
   }

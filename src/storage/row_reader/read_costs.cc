@@ -19,17 +19,17 @@ constexpr size_t kLarges = 2;   // the largest requests in one: few saturate a d
 constexpr int64_t kSmallFile = int64_t{4} << 20;
 
 // The rows of a file, and which it is.
-struct Place {
+struct Region {
   size_t span = 0;
   int64_t begin = 0, end = 0;
 };
 
-// Requests of one size at random places. The queue always has some: else the latency of the first
+// Requests of one size at random offsets. The queue always has some: else the latency of the first
 // ones, and of the last ones, which are alone, would be charged to all.
 class RandomReads {
  public:
-  RandomReads(ReadQueue& queue, const Place& place, int64_t size, size_t per_batch)
-      : queue_(queue), place_(place), size_(size), per_batch_(per_batch) {}
+  RandomReads(ReadQueue& queue, const Region& region, int64_t size, size_t per_batch)
+      : queue_(queue), region_(region), size_(size), per_batch_(per_batch) {}
   RandomReads(const RandomReads&) = delete;
   RandomReads& operator=(const RandomReads&) = delete;
   ~RandomReads() {
@@ -81,19 +81,19 @@ class RandomReads {
   }
 
   void push() {
-    const auto places = static_cast<uint64_t>((place_.end - place_.begin) / size_);
+    const auto offsets = static_cast<uint64_t>((region_.end - region_.begin) / size_);
     ReadBatch& batch = batches_.emplace_back();
     for (size_t i = 0; i < per_batch_; ++i) {
-      const auto drawn = static_cast<int64_t>(mix64(++draw_) % places);
-      const int64_t offset = (place_.begin / size_ + drawn) * size_;
-      batch.plan.requests.push_back({place_.span, offset, size_, size_, 0, 0});
+      const auto drawn = static_cast<int64_t>(mix64(++draw_) % offsets);
+      const int64_t offset = (region_.begin / size_ + drawn) * size_;
+      batch.plan.requests.push_back({region_.span, offset, size_, size_, 0, 0});
     }
     pushed_ += per_batch_;
     queue_.push(batch);
   }
 
   ReadQueue& queue_;
-  const Place place_;
+  const Region region_;
   const int64_t size_;
   const size_t per_batch_;
   uint64_t draw_ = random_bits();  // not what the page cache has from the last time
@@ -122,12 +122,12 @@ ReadCosts measure_read_costs(ReadQueue& queue,
                        [](const RowSpan& a, const RowSpan& b) { return a.num_rows < b.num_rows; });
   if (largest == spans.end() || largest->num_rows * row_bytes < kSmallFile)
     return {.problem = concat("no file has ", kSmallFile >> 20, " MiB of rows to measure it with")};
-  const Place place{static_cast<size_t>(largest - spans.begin()), largest->offset,
-                    largest->offset + largest->num_rows * row_bytes};
+  const Region region{static_cast<size_t>(largest - spans.begin()), largest->offset,
+                      largest->offset + largest->num_rows * row_bytes};
   const int64_t small = files.block > 1 ? files.block : 512;
   const int64_t large = most_bytes / small * small;
-  const double of_small = RandomReads(queue, place, small, kSmalls).seconds();
-  const double of_large = RandomReads(queue, place, large, kLarges).seconds();
+  const double of_small = RandomReads(queue, region, small, kSmalls).seconds();
+  const double of_large = RandomReads(queue, region, large, kLarges).seconds();
   if (of_small <= 0 || of_large <= 0) return {.problem = concat("cannot read ", largest->path)};
   ReadCosts costs{.problem = problem_of(largest->path, files)};
   costs.byte_seconds =

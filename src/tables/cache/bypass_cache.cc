@@ -46,8 +46,8 @@ void BypassCache::take(const Array& ids, CacheUse& use) {
     use.slots[static_cast<size_t>(positions[i])] = use_.slots[i];
   use.missing = use_.missing;
   use.targets = use_.targets;
-  for (const int64_t place : use_.places)
-    use.places.push_back(positions[static_cast<size_t>(place)]);
+  for (const int64_t position : use_.positions)
+    use.positions.push_back(positions[static_cast<size_t>(position)]);
   with_ids(ids, [&](auto values) {
     auto own = positions.begin();
     for (int64_t i = 0; i < std::ssize(values); ++i) {
@@ -56,7 +56,7 @@ void BypassCache::take(const Array& ids, CacheUse& use) {
         continue;
       }
       use.missing.push_back(values[static_cast<size_t>(i)]);
-      use.places.push_back(i);
+      use.positions.push_back(i);
       use.targets.push_back(-1);
     }
   });

@@ -11,10 +11,10 @@ void CacheUse::prepare(int64_t num_rows) {
   const auto rows = static_cast<size_t>(num_rows);
   slots.resize(rows);
   missing.clear();
-  places.clear();
+  positions.clear();
   targets.clear();
   missing.reserve(rows);
-  places.reserve(rows);
+  positions.reserve(rows);
   targets.reserve(rows);
   num_bypassed = 0;
 }

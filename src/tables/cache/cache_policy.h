@@ -24,11 +24,11 @@ inline constexpr int kMostWindow = 1 << 20;
 
 // How a batch gets its rows. Serving into the same object again reuses its memory.
 struct CacheUse {
-  std::vector<int32_t> slots;    // by position in the batch: the slot that has the row, or -1
-  std::vector<int64_t> missing;  // the ids of rows that no slot has
-  std::vector<int64_t> places;   // of each missing row: its position in the batch
-  std::vector<int32_t> targets;  // of each missing row: the slot that is to have it now, or -1
-  int64_t num_bypassed = 0;      // of the missing rows those that the cache is not for
+  std::vector<int32_t> slots;      // by position in the batch: the slot that has the row, or -1
+  std::vector<int64_t> missing;    // the ids of rows that no slot has
+  std::vector<int64_t> positions;  // of each missing row: its position in the batch
+  std::vector<int32_t> targets;    // of each missing row: the slot that is to have it now, or -1
+  int64_t num_bypassed = 0;        // of the missing rows those that the cache is not for
 
   CacheUse() = default;
   explicit CacheUse(int64_t num_rows) { prepare(num_rows); }
@@ -84,7 +84,7 @@ void find_missing(const Ids& ids, CacheUse& use, const SlotOf& slot_of) {
     use.slots[i] = slot;
     if (slot >= 0) continue;
     use.missing.push_back(static_cast<int64_t>(ids[i]));
-    use.places.push_back(static_cast<int64_t>(i));
+    use.positions.push_back(static_cast<int64_t>(i));
   }
 }
 

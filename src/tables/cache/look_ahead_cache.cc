@@ -111,7 +111,7 @@ void LookAheadCache::look_at(const Array& ids) {
 }
 
 // Asks for what link_uses() will need of a row that is here already: the use before, or the row's
-// place in its list.
+// position in its list.
 void LookAheadCache::prefetch_use(const Row& used) const {
   if (used.last >= 0)
     __builtin_prefetch(&next_uses_[at(used.last)], 1);
@@ -179,7 +179,7 @@ void LookAheadCache::take_in(CacheUse& use) {
   int64_t worst = 0;  // nothing that is here is worth less
   for (size_t m = 0; m < missing; ++m) {
     if (m + kUsesAhead < missing) __builtin_prefetch(&row(use.missing[m + kUsesAhead]), 1);
-    const NextUse next = next_use((begin_ + use.places[m]) & kPositions);
+    const NextUse next = next_use((begin_ + use.positions[m]) & kPositions);
     if (next == kRepeat) continue;
     const int32_t slot = slot_for(worth_of(next), worst, evicted);
     if (slot < 0) continue;

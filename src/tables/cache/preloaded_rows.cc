@@ -19,7 +19,7 @@ class PreloadedRows::Read final : public RowRead {
     for (size_t i = 0; i < values.size(); ++i) {
       if (owner_.kept(values[i]) != nullptr) continue;
       missing_.push_back(values[i]);
-      places_.push_back(i);
+      positions_.push_back(i);
     }
     read_ = owner_.source_->submit(borrow(std::span<const int64_t>(missing_)), context);
   }
@@ -34,8 +34,8 @@ class PreloadedRows::Read final : public RowRead {
       if (i + kKeptAhead < values.size()) __builtin_prefetch(owner_.kept(values[i + kKeptAhead]));
       if (const char* from = owner_.kept(values[i])) std::memcpy(out + i * bytes, from, bytes);
     }
-    for (size_t m = 0; m < places_.size(); ++m)
-      std::memcpy(out + places_[m] * bytes, static_cast<const char*>(read.rows.data) + m * bytes,
+    for (size_t m = 0; m < positions_.size(); ++m)
+      std::memcpy(out + positions_[m] * bytes, static_cast<const char*>(read.rows.data) + m * bytes,
                   bytes);
     const int64_t misses = std::ssize(missing_);
     read.cache = {.hits = rows.rows() - misses, .misses = misses};
@@ -48,7 +48,7 @@ class PreloadedRows::Read final : public RowRead {
   const Array ids_;
   const std::shared_ptr<BufferPool> pool_;
   std::vector<int64_t> missing_;
-  std::vector<size_t> places_;
+  std::vector<size_t> positions_;
   std::unique_ptr<RowRead> read_;  // last: it reads missing_
 };
 

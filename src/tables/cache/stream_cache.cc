@@ -73,7 +73,7 @@ class StreamCache::Read final : public RowRead {
         std::ssize(use_.slots), bytes, threads_, [&](int64_t i) { return slot(use_.slots, i); },
         [&](int64_t i) { return out + static_cast<size_t>(i) * bytes; });
     copy_rows(std::ssize(use_.missing), bytes, threads_, row_read, [&](int64_t m) {
-      return out + static_cast<size_t>(use_.places[static_cast<size_t>(m)]) * bytes;
+      return out + static_cast<size_t>(use_.positions[static_cast<size_t>(m)]) * bytes;
     });
     copy_rows(std::ssize(use_.missing), bytes, threads_, row_read,
               [&](int64_t m) { return slot(use_.targets, m); });

@@ -1,6 +1,6 @@
 #include "ramet/device_table.h"
 
-#include "device_places.h"
+#include "device_positions.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
@@ -27,11 +27,12 @@ CudaTableOptions options_of(const Table& table) {
 
 }  // namespace
 
-DeviceTable::DeviceTable(Table rows_by_place, const std::optional<RowPlaces>& places)
-    : rows_(rows_by_place, options_of(rows_by_place)), num_rows_(rows_by_place.rows().rows()) {
-  if (!places || places->is_dense()) return;
-  num_rows_ = places->num_rows();
-  places_ = std::make_shared<const DevicePlaces>(*places, rows_.device());
+DeviceTable::DeviceTable(Table rows_by_position, const std::optional<RowPositions>& positions)
+    : rows_(rows_by_position, options_of(rows_by_position)),
+      num_rows_(rows_by_position.rows().rows()) {
+  if (!positions || positions->is_dense()) return;
+  num_rows_ = positions->num_rows();
+  positions_ = std::make_shared<const DevicePositions>(*positions, rows_.device());
 }
 
 void DeviceTable::gather(const Array& ids,
@@ -39,20 +40,21 @@ void DeviceTable::gather(const Array& ids,
                          CudaStreamHandle stream,
                          const CudaGatherOptions& options) const {
   CudaGatherOptions checked = options;
-  checked.check = places_ == nullptr;
-  if (places_ == nullptr) return rows_.gather(ids, out, stream, checked);
+  checked.check = positions_ == nullptr;
+  if (positions_ == nullptr) return rows_.gather(ids, out, stream, checked);
   const CudaRuntime& runtime = require_cuda().runtime;
   const auto pool = DevicePool::shared(rows_.device())->on(stream);
   const Array word = pool->allocate_array(DType::kInt64, {1});
   runtime.fill(word.device, word.data, 0xFF, word.bytes(), stream);
-  const Array places = places_->look_up(ids, *pool, stream, static_cast<uint64_t*>(word.data));
+  const Array positions =
+      positions_->look_up(ids, *pool, stream, static_cast<uint64_t*>(word.data));
   uint64_t bad = kNoBadId;
   runtime.copy(word.device, &bad, word.data, word.bytes(), stream);
   runtime.synchronize(word.device, stream);
   if (bad != kNoBadId)
     throw_error(ErrorCode::kOutOfRange, "ids[", bad, "] = ", read_id(ids, bad, stream),
                 " is outside the ", num_rows_, " rows of ", rows_.table().name());
-  rows_.gather(places, out, stream, checked);
+  rows_.gather(positions, out, stream, checked);
 }
 
 }  // namespace ramet

@@ -23,7 +23,7 @@ Sorted sort(std::span<const RowList> lists, int64_t num_rows, NodeRange own, int
   std::mutex mutex;
   groups.visit(threads, [&](const RowBucket& bucket) {
     const std::lock_guard lock(mutex);
-    for (size_t i = 0; i < bucket.places.size(); ++i) {
+    for (size_t i = 0; i < bucket.entries.size(); ++i) {
       if (i == 0 || bucket.row(i) != bucket.row(i - 1)) {
         sorted.rows.push_back(bucket.row(i));
         sorted.starts.push_back(static_cast<uint32_t>(sorted.positions.size()));

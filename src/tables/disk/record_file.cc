@@ -18,16 +18,16 @@ namespace {
 
 constexpr int64_t kPieceBytes = int64_t{4} << 20;  // thousands of records: a disk is busy with them
 constexpr size_t kPieces = 2;                      // on their way
-constexpr int64_t kPlaceBytes = sizeof(uint32_t);
+constexpr int64_t kPositionBytes = sizeof(uint32_t);
 // What a request and a byte cost a usual disk. Nothing can be measured of a file that is empty.
 constexpr double kRequestSeconds = 10e-6, kByteSeconds = 1e-9;
 
-int64_t place_bytes_of(int64_t num_rows, int64_t record_bytes) {
+int64_t position_bytes_of(int64_t num_rows, int64_t record_bytes) {
   // Twice: with padding. 2^62: offsets can be added.
   int64_t bytes = 0;
   if (__builtin_mul_overflow(num_rows, 2 * record_bytes, &bytes) || bytes > int64_t{1} << 62)
     throw_invalid(num_rows, " records of ", record_bytes, " bytes are more than any file holds");
-  return num_rows * kPlaceBytes;
+  return num_rows * kPositionBytes;
 }
 
 int64_t block_of(const Fd& file) {
@@ -44,14 +44,14 @@ RecordFile::RecordFile(const std::string& folder,
                        RowReaderOptions::Method method)
     : folder_(folder),
       numbers_(std::move(numbers)),
-      places_(place_bytes_of(numbers_.num_rows(), record_bytes), "the places of records") {
+      positions_(position_bytes_of(numbers_.num_rows(), record_bytes), "the positions of records") {
   const int64_t num_rows = numbers_.num_rows();
   Fd file = create_unnamed_file(folder);
   width_ = width_of(record_bytes, block_of(file));
   const int64_t bytes = num_rows * width_.bytes;
   if (::ftruncate(file.get(), bytes) != 0)
     throw_errno(errno, concat("make a file of ", bytes, " bytes in"), folder);
-  places_.grow(num_rows * kPlaceBytes);
+  positions_.grow(num_rows * kPositionBytes);
   reader_ =
       RowReader::open({{.path = path_of(file), .offset = 0, .num_rows = num_rows}}, width_.bytes,
                       {.method = method,
@@ -68,7 +68,7 @@ RecordFile::RecordFile(const std::string& folder,
 }
 
 int64_t RecordFile::memory_bytes() const {
-  return places_.taken_bytes() + reader_->memory_bytes();
+  return positions_.taken_bytes() + reader_->memory_bytes();
 }
 
 ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack) {
@@ -79,7 +79,7 @@ ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack)
   std::vector<Placed> placed(rows.size());
   const uint32_t count = count_;
   for (size_t i = 0; i < rows.size(); ++i) {
-    uint32_t& at = place(rows[i]);
+    uint32_t& at = position(rows[i]);
     if (at == 0) at = ++count_;
     placed[i] = {int64_t{at} - 1, i};
   }
@@ -92,7 +92,7 @@ ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack)
     return writer_->write(numbers, [&](size_t i, std::byte* to) { pack(placed[i].row, to); });
   } catch (...) {  // new rows are not in the file
     for (const int64_t row : rows)
-      if (place(row) > count) place(row) = 0;
+      if (position(row) > count) position(row) = 0;
     count_ = count;
     throw;
   }
@@ -115,16 +115,16 @@ void RecordReads::submit() {
   piece.records =
       std::make_unique_for_overwrite<std::byte[]>(piece.count * static_cast<size_t>(width));
   for (const int64_t row : rows_.subspan(piece.first, piece.count))
-    piece.places.push_back(int64_t{file_.place(row)} - 1);
-  piece.rows = file_.reader_->submit(piece.places, piece.records.get());
+    piece.positions.push_back(int64_t{file_.position(row)} - 1);
+  piece.rows = file_.reader_->submit(piece.positions, piece.records.get());
   next_ += piece.count;
   pieces_.push_back(std::move(piece));
 }
 
 // The row of the embedding, where the reader knows its position in the file.
 Error RecordReads::named(const Piece& piece, const RowReadError& error) const {
-  const auto at = std::find(piece.places.begin(), piece.places.end(), error.row());
-  const int64_t row = rows_[piece.first + static_cast<size_t>(at - piece.places.begin())];
+  const auto at = std::find(piece.positions.begin(), piece.positions.end(), error.row());
+  const int64_t row = rows_[piece.first + static_cast<size_t>(at - piece.positions.begin())];
   const std::string what =
       concat("row ", row, " at byte ", error.row() * file_.record_bytes(), " of");
   const std::string records = "the records in " + file_.folder_;

@@ -42,22 +42,22 @@ class RecordFile {
   [[nodiscard]] int64_t bytes() const { return int64_t{count_.load()} * width_.bytes; }
   [[nodiscard]] int64_t memory_bytes() const;
 
-  [[nodiscard]] bool has(int64_t row) const { return place(row) != 0; }
+  [[nodiscard]] bool has(int64_t row) const { return position(row) != 0; }
   // Records of distinct rows, ascending.
   ReadCounts write(std::span<const int64_t> rows, const PackRow& pack);
 
  private:
   friend class RecordReads;
 
-  [[nodiscard]] uint32_t& place(int64_t row) const {
-    return places_.as<uint32_t>()[numbers_.row(row)];
+  [[nodiscard]] uint32_t& position(int64_t row) const {
+    return positions_.as<uint32_t>()[numbers_.row(row)];
   }
 
   std::string folder_;
   NodeRows numbers_;
   RecordWidth width_;
-  ReservedMemory places_;            // by number: uint32, from 1 on; 0: none
-  std::atomic<uint32_t> count_ = 0;  // places
+  ReservedMemory positions_;         // by number: uint32, from 1 on; 0: none
+  std::atomic<uint32_t> count_ = 0;  // positions
   std::unique_ptr<RowWriter> writer_;
   std::shared_ptr<RowReader> reader_;
 };
@@ -75,7 +75,7 @@ class RecordReads {
   struct Piece {
     size_t first = 0, count = 0;
     std::unique_ptr<std::byte[]> records;
-    std::vector<int64_t> places;        // in the file
+    std::vector<int64_t> positions;     // in the file
     std::unique_ptr<PendingRows> rows;  // last: it writes to the records
   };
 

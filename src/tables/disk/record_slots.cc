@@ -40,14 +40,14 @@ int32_t RecordSlots::take_oldest() {
   const int32_t slot = by_use_.last(kByUse);
   by_use_.remove(slot);
   --unheld_;
-  place(row(slot)) = 0;
+  position(row(slot)) = 0;
   return slot;
 }
 
 void RecordSlots::put_back(int32_t slot) {
   by_use_.add_last(kByUse, slot);
   ++unheld_;
-  place(row(slot)) = slot + 1;
+  position(row(slot)) = slot + 1;
 }
 
 int32_t RecordSlots::take(int64_t row) {
@@ -68,7 +68,7 @@ int32_t RecordSlots::take(int64_t row) {
 
 void RecordSlots::publish(int32_t slot) {
   entry(slot).holds = 1;
-  place(row(slot)) = slot + 1;
+  position(row(slot)) = slot + 1;
 }
 
 void RecordSlots::free(int32_t slot) {

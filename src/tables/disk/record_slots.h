@@ -60,7 +60,7 @@ class RecordSlots {
   }
 
   // Where it is said in which slot a row is.
-  [[nodiscard]] int32_t& place(int64_t row) { return slots_.as<int32_t>()[numbers_.row(row)]; }
+  [[nodiscard]] int32_t& position(int64_t row) { return slots_.as<int32_t>()[numbers_.row(row)]; }
 
   NodeRows numbers_;
   ReservedMemory slots_;  // by number: int32, from 1 on; 0: none

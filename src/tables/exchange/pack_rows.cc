@@ -59,12 +59,12 @@ DType dtype_of(int64_t code, const RowForm& form, const Unpacker& from) {
   from.refuse("whose dtype has the code ", code, ", expected ", name(form.dtype));
 }
 
-void check_places(std::span<const int64_t> ids, int64_t num_places, const Unpacker& from) {
+void check_positions(std::span<const int64_t> ids, int64_t num_positions, const Unpacker& from) {
   const auto outside = std::find_if(ids.begin(), ids.end(), [&](int64_t id) {
-    return static_cast<uint64_t>(id) >= static_cast<uint64_t>(num_places);
+    return static_cast<uint64_t>(id) >= static_cast<uint64_t>(num_positions);
   });
   if (outside != ids.end())
-    from.refuse("for place ", *outside, ", outside the ", num_places, " places");
+    from.refuse("for position ", *outside, ", outside the ", num_positions, " positions");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void pack(std::span<const RowList> lists, std::byte* out, int threads) {
 
 std::vector<RowList> unpack(std::span<const std::byte> bytes,
                             const RowForm& form,
-                            int64_t num_places,
+                            int64_t num_positions,
                             const std::string& sender) {
   Unpacker from(bytes, sender);
   if (from.left() < kWord) from.refuse("without a head");
@@ -111,7 +111,7 @@ std::vector<RowList> unpack(std::span<const std::byte> bytes,
     lists.push_back(
         {{ids, static_cast<size_t>(length)},
          {const_cast<std::byte*>(rows), of_list.dtype, of_list.shape_of(length), nullptr}});
-    check_places(lists.back().ids, num_places, from);
+    check_positions(lists.back().ids, num_positions, from);
   }
   if (from.left() != 0) from.refuse("with ", from.left(), " bytes too many");
   return lists;

@@ -1,4 +1,4 @@
-// The part that owns a place.
+// The part that owns a position.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace ramet {
 
-class PartOfPlace {
+class PartOfPosition {
  public:
-  explicit PartOfPlace(const RowPlaces& places) {
-    for (int64_t part = 0; part < places.parts(); ++part)
-      begins_.push_back(places.places_of(part).begin);
+  explicit PartOfPosition(const RowPositions& positions) {
+    for (int64_t part = 0; part < positions.parts(); ++part)
+      begins_.push_back(positions.positions_of(part).begin);
   }
 
-  size_t operator()(int64_t place) const {
-    const auto behind = std::upper_bound(begins_.begin(), begins_.end(), place);
+  size_t operator()(int64_t position) const {
+    const auto behind = std::upper_bound(begins_.begin(), begins_.end(), position);
     return static_cast<size_t>(behind - begins_.begin()) - 1;
   }
 

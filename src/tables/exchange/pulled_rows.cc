@@ -8,7 +8,7 @@ class PulledRows::Read final : public RowRead {
  public:
   Read(const PulledRows& owner, const Array& ids, const ReadContext& context)
       : owner_(owner),
-        pull_(ids.as<int64_t>(), owner.places_, owner.is_local_, owner.rows_.form(false)),
+        pull_(ids.as<int64_t>(), owner.positions_, owner.is_local_, owner.rows_.form(false)),
         pool_(context.pool),
         count_(ids.rows()),
         threads_(context.threads) {}
@@ -16,7 +16,7 @@ class PulledRows::Read final : public RowRead {
   // Messages stay in the thread of the group, whose memory they are of.
   void exchange(const Exchange& exchange) {
     const Table& table = owner_.rows_;
-    const NodeRange own = owner_.places_.places_of(owner_.rank_);
+    const NodeRange own = owner_.positions_.positions_of(owner_.rank_);
     const Message requests = exchange(pull_.requests());
     const Message answers = exchange(RowPull::answer(requests, table, own, threads_));
     rows_ = pool_->allocate_array(owner_.form().dtype, owner_.form().shape_of(count_));
@@ -37,7 +37,7 @@ class PulledRows::Read final : public RowRead {
 std::vector<NodeRange> PulledRows::local_ranges() const {
   std::vector<NodeRange> ranges;
   for (size_t part = 0; part < is_local_.size(); ++part)
-    if (is_local_[part]) ranges.push_back(places_.places_of(static_cast<int64_t>(part)));
+    if (is_local_[part]) ranges.push_back(positions_.positions_of(static_cast<int64_t>(part)));
   return ranges;
 }
 

@@ -1,5 +1,5 @@
 // PulledRows: rows of a table that ranks share, some of which lie on other machines: their owners
-// send these. Row ids are places (whole_table.h).
+// send these. Row ids are positions (whole_table.h).
 //
 // A read is two exchanges of all ranks, in the thread of their group: every rank has the same reads
 // in the same order. Failure: of the exchange, and kCorrupt for what other ranks send.
@@ -14,12 +14,12 @@ namespace ramet {
 
 class PulledRows final : public RowSource {
  public:
-  // `rows`: by place, of which those of ranks that are local are in this process's addresses.
+  // `rows`: by position, of which those of ranks that are local are in this process's addresses.
   // `rank`: this one.
-  PulledRows(Table rows, RowPlaces places, std::vector<bool> is_local, int rank, bool decode)
+  PulledRows(Table rows, RowPositions positions, std::vector<bool> is_local, int rank, bool decode)
       : RowSource(rows.form(decode)),
         rows_(std::move(rows)),
-        places_(std::move(places)),
+        positions_(std::move(positions)),
         is_local_(std::move(is_local)),
         rank_(rank) {}
 
@@ -33,7 +33,7 @@ class PulledRows final : public RowSource {
   class Read;
 
   Table rows_;
-  RowPlaces places_;
+  RowPositions positions_;
   std::vector<bool> is_local_;
   int rank_;
 };

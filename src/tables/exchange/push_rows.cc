@@ -17,13 +17,13 @@ constexpr int64_t kStays = -1;
 
 // Whether each position, counted through all lists, is the last that names its row.
 std::vector<uint8_t> last_of_rows(std::span<const RowList> lists,
-                                  const RowPlaces& places,
+                                  const RowPositions& positions,
                                   size_t total,
                                   int threads) {
   std::vector<uint8_t> is_last(total);
-  RowGroups groups(lists, places.num_places(), 0, places.num_places());
+  RowGroups groups(lists, positions.num_positions(), 0, positions.num_positions());
   groups.visit(threads, [&](const RowBucket& bucket) {
-    for (size_t first = 0, last; first < bucket.places.size(); first = last) {
+    for (size_t first = 0, last; first < bucket.entries.size(); first = last) {
       last = bucket.end_of_row(first);
       is_last[static_cast<size_t>(bucket.position(last - 1))] = 1;
     }
@@ -35,7 +35,7 @@ std::vector<uint8_t> last_of_rows(std::span<const RowList> lists,
 class Push {
  public:
   Push(std::span<const RowList> lists,
-       const RowPlaces& places,
+       const RowPositions& positions,
        const std::vector<bool>& is_local,
        Repeats repeats,
        int threads)
@@ -46,12 +46,12 @@ class Push {
       total += list.ids.size();
     }
     std::vector<uint8_t> travels(total, 1);
-    if (repeats == Repeats::kLast) travels = last_of_rows(lists, places, total, threads);
-    const PartOfPlace part_of(places);
+    if (repeats == Repeats::kLast) travels = last_of_rows(lists, positions, total, threads);
+    const PartOfPosition part_of(positions);
     size_t position = 0;
     for (size_t l = 0; l < lists.size(); ++l) {
-      for (const int64_t place : lists[l].ids) {
-        const size_t part = part_of(place);
+      for (const int64_t position : lists[l].ids) {
+        const size_t part = part_of(position);
         const bool stays = travels[position++] == 0 || is_local[part];
         parts_.push_back(static_cast<uint16_t>(part));
         numbers_.push_back(stays ? kStays : counts_[part][l]++);
@@ -138,11 +138,11 @@ class Push {
 }  // namespace
 
 Message push(std::span<const RowList> lists,
-             const RowPlaces& places,
+             const RowPositions& positions,
              const std::vector<bool>& is_local,
              Repeats repeats,
              int threads) {
-  return Push(lists, places, is_local, repeats, threads).write(is_local, threads);
+  return Push(lists, positions, is_local, repeats, threads).write(is_local, threads);
 }
 
 }  // namespace ramet

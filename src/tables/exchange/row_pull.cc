@@ -25,7 +25,7 @@ constexpr int64_t whole_words(int64_t bytes) {
   return (bytes + kIdBytes - 1) / kIdBytes * kIdBytes;
 }
 
-std::span<const int64_t> places_from(const Message& requests, size_t rank, int64_t start) {
+std::span<const int64_t> positions_from(const Message& requests, size_t rank, int64_t start) {
   const int64_t bytes = requests.bytes[rank];
   if (bytes < 0 || bytes % kIdBytes != 0 || bytes > requests.data.bytes() - start)
     throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent ", bytes, " bytes that are no requests");
@@ -33,12 +33,12 @@ std::span<const int64_t> places_from(const Message& requests, size_t rank, int64
                                              static_cast<size_t>(bytes / kIdBytes));
 }
 
-void check_own(std::span<const int64_t> places, NodeRange own, size_t rank) {
-  const auto outside = std::find_if(places.begin(), places.end(), [&](int64_t place) {
-    return place < own.begin || place >= own.end;
+void check_own(std::span<const int64_t> positions, NodeRange own, size_t rank) {
+  const auto outside = std::find_if(positions.begin(), positions.end(), [&](int64_t position) {
+    return position < own.begin || position >= own.end;
   });
-  if (outside != places.end())
-    throw_error(ErrorCode::kCorrupt, "rank ", rank, " asked for place ", *outside,
+  if (outside != positions.end())
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " asked for position ", *outside,
                 ", but this rank's lie in [", own.begin, ", ", own.end, ")");
 }
 
@@ -52,12 +52,12 @@ class LocalRows {
             int threads)
       : data_(static_cast<const char*>(rows.data)), row_bytes_(rows.row_bytes()), rows_(wanted) {
     if (rows.device == kHost) return;
-    std::vector<int64_t> places;
+    std::vector<int64_t> positions;
     for (size_t i = 0; i < wanted.size(); ++i) {
-      numbers_.push_back(std::ssize(places));
-      if (at[i] < 0) places.push_back(wanted[i]);
+      numbers_.push_back(std::ssize(positions));
+      if (at[i] < 0) positions.push_back(wanted[i]);
     }
-    gathered_ = Table(rows).gather(places, threads);
+    gathered_ = Table(rows).gather(positions, threads);
     data_ = static_cast<const char*>(gathered_.data);
     rows_ = numbers_;
   }
@@ -84,7 +84,7 @@ void request_row(const char* row, int64_t bytes) {
 }  // namespace
 
 RowPull::RowPull(std::span<const int64_t> wanted,
-                 const RowPlaces& places,
+                 const RowPositions& positions,
                  const std::vector<bool>& is_local,
                  const RowForm& form)
     : wanted_(wanted),
@@ -92,20 +92,20 @@ RowPull::RowPull(std::span<const int64_t> wanted,
       counts_(is_local.size()),
       at_(wanted.size(), -1) {
   const RowList list{wanted, {}};
-  RowGroups groups(std::span(&list, 1), places.num_places(), 0, places.num_places());
-  const PartOfPlace part_of(places);
+  RowGroups groups(std::span(&list, 1), positions.num_positions(), 0, positions.num_positions());
+  const PartOfPosition part_of(positions);
   size_t latest = 0;
   int64_t next = 0;  // byte of the answers
   // One thread: in ascending order.
   groups.visit(1, [&](const RowBucket& bucket) {
-    for (size_t first = 0, last; first < bucket.places.size(); first = last) {
+    for (size_t first = 0, last; first < bucket.entries.size(); first = last) {
       last = bucket.end_of_row(first);
-      const int64_t place = bucket.row(first);
-      const size_t part = part_of(place);
+      const int64_t position = bucket.row(first);
+      const size_t part = part_of(position);
       if (is_local[part]) continue;
       if (part != latest) next = whole_words(next);
       latest = part;
-      asked_.push_back(place);
+      asked_.push_back(position);
       ++counts_[part];
       for (size_t i = first; i < last; ++i)
         at_[static_cast<size_t>(bucket.position(i))] = next;
@@ -128,20 +128,20 @@ Message RowPull::requests() const {
 Message RowPull::answer(const Message& requests, const Table& rows, NodeRange own, int threads) {
   const int64_t row_bytes = rows.rows().row_bytes();
   Message message;
-  std::vector<std::span<const int64_t>> places;
+  std::vector<std::span<const int64_t>> positions;
   int64_t start = 0, total = 0;
   for (size_t rank = 0; rank < requests.bytes.size(); ++rank) {
-    places.push_back(places_from(requests, rank, start));
-    check_own(places.back(), own, rank);
+    positions.push_back(positions_from(requests, rank, start));
+    check_own(positions.back(), own, rank);
     start += requests.bytes[rank];
-    message.bytes.push_back(whole_words(std::ssize(places.back()) * row_bytes));
+    message.bytes.push_back(whole_words(std::ssize(positions.back()) * row_bytes));
     total += message.bytes.back();
   }
   message.data = BufferPool::shared()->allocate_array(DType::kUInt8, {total});
   auto* out = static_cast<char*>(message.data.data);
-  for (size_t rank = 0; rank < places.size(); ++rank) {
-    const int64_t bytes = std::ssize(places[rank]) * row_bytes;
-    if (bytes > 0) rows.gather(places[rank], out, threads);
+  for (size_t rank = 0; rank < positions.size(); ++rank) {
+    const int64_t bytes = std::ssize(positions[rank]) * row_bytes;
+    if (bytes > 0) rows.gather(positions[rank], out, threads);
     std::memset(out + bytes, 0, static_cast<size_t>(message.bytes[rank] - bytes));
     out += message.bytes[rank];
   }

@@ -58,7 +58,7 @@ void for_each_row(
   const ListedRows rows(lists);
   const int64_t row_bytes = table.row_bytes();
   groups.visit(threads, [&](const RowBucket& bucket) {
-    for (size_t first = 0, last; first < bucket.places.size(); first = last) {
+    for (size_t first = 0, last; first < bucket.entries.size(); first = last) {
       last = bucket.end_of_row(first);
       body(static_cast<char*>(table.data) + bucket.row(first) * row_bytes,
            RowUpdates(rows, bucket, first, last));

@@ -28,7 +28,7 @@ constexpr uint64_t kSwitchOneIn = 4;  // of the atomics, in random order
 
 struct Thread {
   unsigned index;          // in the block
-  uint3 place;             // threadIdx
+  uint3 position;          // threadIdx
   Fiber* fiber = nullptr;  // where it waits, or runs
   const char* waits_at = nullptr;
 };
@@ -194,7 +194,7 @@ Thread* BlockRunner::take() {
 void BlockRunner::resume(Thread* thread) {
   current_ = thread;
   thread->waits_at = nullptr;
-  threadIdx = thread->place;
+  threadIdx = thread->position;
 }
 
 // Leaves the running thread until somebody has made it ready and it is its turn.

@@ -39,11 +39,11 @@ inline void destroy_race_context(void* context) {
 inline void switch_race_context(void* context) {
   __tsan_switch_to_fiber(context, __tsan_switch_to_fiber_no_sync);
 }
-inline void release_to(void* place) {
-  __tsan_release(place);
+inline void release_to(void* position) {
+  __tsan_release(position);
 }
-inline void acquire_from(void* place) {
-  __tsan_acquire(place);
+inline void acquire_from(void* position) {
+  __tsan_acquire(position);
 }
 #else
 inline void* current_race_context() {

@@ -128,7 +128,7 @@ def test_parts_are_read_in_the_natural_order_of_their_names(tmp_path):
     for given in (f"{tmp_path}/**/p*.csv", [f"{tmp_path}/*.csv", tmp_path / "part-10"], f"file://{tmp_path}/**/p*.csv"):
         rows = open_rows(given, what="W")
         assert sorted(read(rows, "id")["id"][:4]) == ["-1", "-2", "1", "2"] and rows.num_rows == 6
-        assert rows.place(3).endswith("part-2.csv, row 1")
+        assert rows.location(3).endswith("part-2.csv, row 1")
     (tmp_path / "_SUCCESS").touch()
     (tmp_path / "part-10").joinpath("p.csv").rename(tmp_path / "part-10.csv")
     (tmp_path / "part-10").rmdir()

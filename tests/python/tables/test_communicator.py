@@ -172,7 +172,7 @@ def test_two_tables_go_together(world):
     [
         ("before", "ArithmeticError: no rows", "RuntimeError: rank 1 failed"),
         ("between", "ArithmeticError: no step", "RuntimeError: rank 1 failed"),
-        ("shape", "ValueError: rows are float32[2, 4], which do not fit 3 places", "RuntimeError: rank 1 failed"),
+        ("shape", "ValueError: rows are float32[2, 4], which do not fit 3 positions", "RuntimeError: rank 1 failed"),
         ("release", "RuntimeError: there is no all_to_all to release", "RuntimeError: rank 1 failed"),
         ("step", "ValueError: rank 1 is in round", "ValueError: rank 1 is in round"),
         ("twice", "RuntimeError: round", "RuntimeError: round"),

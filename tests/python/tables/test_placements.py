@@ -98,14 +98,14 @@ def error_of(group, shapes, options):
 
 
 def state(group, shape, options):
-    """The places of a table and of one beside it, which is written to; and all rows of that."""
+    """The positions of a table and of one beside it, which is written to; and all rows of that."""
     table = make(group, shape, options)
     state = table._beside((), "int64")
     assert state.placement == table.placement and state._storage.own == table._storage.own
-    places = table._storage.places.look_up(np.arange(shape[0]))
-    np.testing.assert_array_equal(places, state._storage.places.look_up(np.arange(shape[0])))
+    positions = table._storage.positions.look_up(np.arange(shape[0]))
+    np.testing.assert_array_equal(positions, state._storage.positions.look_up(np.arange(shape[0])))
     begin, end = table._storage.own
-    assert places[table.owned()].tolist() == list(range(begin, end))
+    assert positions[table.owned()].tolist() == list(range(begin, end))
     state.scatter(state.owned(), state.owned())
     dist.barrier(group)
     return state.gather(np.arange(shape[0])).tolist()
@@ -188,7 +188,7 @@ def test_a_table_pickles_as_a_handle(world, placement):
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_a_state_has_the_places_of_its_table(world, placement):
+def test_a_state_has_the_positions_of_its_table(world, placement):
     for kind in kinds_of(placement):
         options = {"placement": placement, "ownership": ownership_of(kind, 3)}
         for rows in world.call(state, (ROWS, 3), options, size=3):

@@ -101,18 +101,18 @@ class Columns:
         self.num_rows: int | None = first.shape[0]
         self.bytes = sum(array.row_bytes for array in self._arrays) * self.num_rows
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._arrays[place].kind
+    def kind(self, position: int) -> pa.DataType:
+        return self._arrays[position].kind
 
-    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
-        columns = [self._arrays[place] for place in places]
+    def blocks(self, positions: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        columns = [self._arrays[position] for position in positions]
         step = max(1, max_bytes // sum(array.row_bytes for array in columns))
         with contextlib.ExitStack() as stack:
             files = [stack.enter_context(_opened(array)) for array in columns]
             for first in range(0, self.num_rows, step):
                 size = min(step, self.num_rows - first)
                 parts = [array.column(_read(file, size, array), first) for file, array in zip(files, columns)]
-                yield pa.RecordBatch.from_arrays(parts, names=[self.names[place] for place in places])
+                yield pa.RecordBatch.from_arrays(parts, names=[self.names[position] for position in positions])
 
 
 def _read(file, num_rows: int, array: Array) -> bytes:

@@ -88,10 +88,10 @@ class Sparse:
         self.num_rows: int | None = matrix.shape[0]
         self.bytes = 4 * matrix.shape[0] * matrix.shape[1]
 
-    def kind(self, place: int) -> pa.DataType:
+    def kind(self, position: int) -> pa.DataType:
         return pa.list_(pa.float32(), self._matrix.shape[1])
 
-    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def blocks(self, positions: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
         rows, width = self._matrix.shape
         step = max(1, max_bytes // (4 * width))
         for first in range(0, rows, step):

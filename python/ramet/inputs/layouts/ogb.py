@@ -186,7 +186,7 @@ def _notes(folder: Folder, edges: list[EdgeTable]):
         )
     elif any(edge.undirected for edge in edges):
         yield f"each edge of {folder.name} stands for both directions"
-    pickled = [p for place in (folder.split, folder.raw) if place.is_dir() for p in sorted(place.glob("**/*.pt"))]
+    pickled = [p for part in (folder.split, folder.raw) if part.is_dir() for p in sorted(part.glob("**/*.pt"))]
     if pickled:
         names = ", ".join(str(path) for path in pickled)
         yield f"splits in .pt files are left out; of links, the edges of valid and test are no edges here: {names}"

@@ -29,12 +29,12 @@ class Stream:
         self.names: tuple[Column, ...] = tuple(schema.names)
         self._schema, self._batches = schema, batches
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._schema.field(place).type
+    def kind(self, position: int) -> pa.DataType:
+        return self._schema.field(position).type
 
-    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def blocks(self, positions: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
         for batch in self._batches():
-            yield batch.select(places)
+            yield batch.select(positions)
 
 
 def pieces(file: File, is_whole: bool = True) -> Iterator[bytes]:

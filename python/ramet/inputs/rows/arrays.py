@@ -27,18 +27,18 @@ class ArraysPart:
         self.num_rows = len(self._columns[0])
         self.bytes = sum(column.nbytes for column in self._columns)
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._columns[place].type
+    def kind(self, position: int) -> pa.DataType:
+        return self._columns[position].type
 
-    def bounds(self, place: int) -> tuple[int, int] | None:
-        if not pa.types.is_integer(self.kind(place)):
+    def bounds(self, position: int) -> tuple[int, int] | None:
+        if not pa.types.is_integer(self.kind(position)):
             return None
-        found = pc.min_max(self._columns[place]).as_py()
+        found = pc.min_max(self._columns[position]).as_py()
         return None if found["min"] is None else (found["min"], found["max"])
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        columns = [self._columns[place] for place in places]
-        yield from pa.Table.from_arrays(columns, names=[str(place) for place in places]).to_batches()
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        columns = [self._columns[position] for position in positions]
+        yield from pa.Table.from_arrays(columns, names=[str(position) for position in positions]).to_batches()
 
 
 def as_column(value, what: str):

@@ -25,12 +25,12 @@ class ArrowPart:
         self.names = tuple(self._schema.names)
         self.num_rows = None if self._is_stream else sum(batch.num_rows for batch in self._batches([0]))
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._schema.field(place).type
+    def kind(self, position: int) -> pa.DataType:
+        return self._schema.field(position).type
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        included = sorted(places)
-        order = [included.index(place) for place in places]
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        included = sorted(positions)
+        order = [included.index(position) for position in positions]
         for batch in self._batches(included):
             batch.validate(full=True)
             yield batch.select(order)

@@ -53,8 +53,8 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.null_count == len(column):
         return pa.nulls(len(column), kind)
     is_valid = column.is_valid().to_numpy(zero_copy_only=False)
-    places = pa.array(np.cumsum(is_valid) - 1, mask=~is_valid)
-    return column.drop_null().cast(kind).take(places)
+    positions = pa.array(np.cumsum(is_valid) - 1, mask=~is_valid)
+    return column.drop_null().cast(kind).take(positions)
 
 
 def _named(kind: pa.DataType) -> str:

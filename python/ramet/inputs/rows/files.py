@@ -39,7 +39,7 @@ class File:
         return PACKED.get(os.path.splitext(self.path.lower())[1])
 
     def open(self):
-        """The file for reading at any place. ValueError where it is not what it was."""
+        """The file for reading at any offset. ValueError where it is not what it was."""
         self.check()
         return self.system.open_input_file(self.path)
 
@@ -64,14 +64,14 @@ class File:
 
 
 @contextmanager
-def naming(place: str) -> Iterator[None]:
-    """Readers know no name of a file: their errors begin with `place`."""
+def naming(location: str) -> Iterator[None]:
+    """Readers know no name of a file: their errors begin with `location`."""
     try:
         yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
-        raise ValueError(f"{place}: {error}") from error
+        raise ValueError(f"{location}: {error}") from error
     except (OSError, MemoryError) as error:
-        raise type(error)(f"{place}: {error}") from error
+        raise type(error)(f"{location}: {error}") from error
 
 
 def find_files(path, forms, what: str) -> list[File]:

@@ -20,11 +20,11 @@ class TablePart:
         self.num_rows, self.bytes = table.num_rows, table.nbytes
         self.names = tuple(table.schema.names)
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._table.schema.field(place).type
+    def kind(self, position: int) -> pa.DataType:
+        return self._table.schema.field(position).type
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        table = self._table.select(places)
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        table = self._table.select(positions)
         yield from (table,) if isinstance(table, pa.RecordBatch) else table.to_batches()
 
 
@@ -41,13 +41,13 @@ class StreamPart:
     def _stream(self) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_stream(self._owner)
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._schema.field(place).type
+    def kind(self, position: int) -> pa.DataType:
+        return self._schema.field(position).type
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
         with self._stream() as stream:
             for batch in stream:
-                yield batch.select(places)
+                yield batch.select(positions)
 
 
 class PandasPart:
@@ -59,27 +59,27 @@ class PandasPart:
         self.names = tuple(column if isinstance(column, (str, int)) else str(column) for column in frame.columns)
         self._kinds: dict[int, pa.DataType] = {}
 
-    def kind(self, place: int) -> pa.DataType:
-        if place not in self._kinds:
-            values = self._frame.iloc[:, place]
+    def kind(self, position: int) -> pa.DataType:
+        if position not in self._kinds:
+            values = self._frame.iloc[:, position]
             is_of_objects = values.dtype == object
-            self._kinds[place] = (
-                object_type(values, self._where(place)) if is_of_objects else self._slice(place, 0, 0, None).type
+            self._kinds[position] = (
+                object_type(values, self._where(position)) if is_of_objects else self._slice(position, 0, 0, None).type
             )
-        return self._kinds[place]
+        return self._kinds[position]
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        rows = max(1, max_bytes // (BYTES_OF_A_VALUE * len(places)))
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        rows = max(1, max_bytes // (BYTES_OF_A_VALUE * len(positions)))
         for start in range(0, self.num_rows, rows):
-            slices = [self._slice(place, start, start + rows, self.kind(place)) for place in places]
-            yield pa.RecordBatch.from_arrays(slices, names=[str(place) for place in places])
+            slices = [self._slice(position, start, start + rows, self.kind(position)) for position in positions]
+            yield pa.RecordBatch.from_arrays(slices, names=[str(position) for position in positions])
 
-    def _slice(self, place: int, start: int, end: int, kind: pa.DataType | None) -> pa.Array:
-        values = self._frame.iloc[start:end, place]
-        return from_objects(values, kind, lambda row: f"{self._where(place)}, row {start + row}")
+    def _slice(self, position: int, start: int, end: int, kind: pa.DataType | None) -> pa.Array:
+        values = self._frame.iloc[start:end, position]
+        return from_objects(values, kind, lambda row: f"{self._where(position)}, row {start + row}")
 
-    def _where(self, place: int) -> str:
-        return f"{self._what}: {self.name}, column {self.names[place]!r}"
+    def _where(self, position: int) -> str:
+        return f"{self._what}: {self.name}, column {self.names[position]!r}"
 
 
 def open_object(rows, what: str):

@@ -51,8 +51,8 @@ class SideBySide:
         table, own = self._owner(column)
         return table.bounds(own)
 
-    def place(self, row: int) -> str:
-        return self._tables[0].place(row)
+    def location(self, row: int) -> str:
+        return self._tables[0].location(row)
 
     def is_text(self, column: Column) -> bool:
         table, own = self._owner(column)

@@ -101,10 +101,10 @@ class NpyPart:
             self._stored = read_header(source, f"{what}: {file.name}")
         self.num_rows = self._stored.shape[0]
 
-    def kind(self, place: int) -> pa.DataType:
+    def kind(self, position: int) -> pa.DataType:
         return self._stored.kind
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
         with self._file.open() as source:
             source.seek(self._stored.begin)
             for column in self._stored.rows(source, max(1, max_bytes // self._stored.row_bytes)):
@@ -135,14 +135,14 @@ class NpzPart:
         with members.open(member) as source:
             return read_header(source, f"{self._what}: {self.name}, {member}")
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._stored[place].kind
+    def kind(self, position: int) -> pa.DataType:
+        return self._stored[position].kind
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        count = max(1, max_bytes // (UNPACKING * sum(self._stored[place].row_bytes for place in places)))
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+        count = max(1, max_bytes // (UNPACKING * sum(self._stored[position].row_bytes for position in positions)))
         with self._open() as members, ExitStack() as opened:
             columns = []
-            for array, member in ((self._stored[place], self._members[place]) for place in places):
+            for array, member in ((self._stored[position], self._members[position]) for position in positions):
                 source = opened.enter_context(members.open(member))
                 if array.by_columns and array.bytes > max_bytes:
                     raise ValueError(
@@ -152,5 +152,5 @@ class NpzPart:
                 source.read(array.begin)
                 columns.append(array.rows(source, count))
             for arrays in zip(*columns):
-                yield pa.RecordBatch.from_arrays(list(arrays), names=[str(place) for place in places])
+                yield pa.RecordBatch.from_arrays(list(arrays), names=[str(position) for position in positions])
         self._file.check()

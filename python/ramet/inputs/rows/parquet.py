@@ -26,27 +26,27 @@ class ParquetPart:
             self.num_rows = opened.metadata.num_rows
         self.names = tuple(self._schema.names)
 
-    def kind(self, place: int) -> pa.DataType:
-        return self._schema.field(place).type
+    def kind(self, position: int) -> pa.DataType:
+        return self._schema.field(position).type
 
-    def bounds(self, place: int) -> tuple[int, int] | None:
+    def bounds(self, position: int) -> tuple[int, int] | None:
         """By what the writer noted of its row groups."""
-        if not types.is_integer(self.kind(place)):
+        if not types.is_integer(self.kind(position)):
             return None
         with self._file.open() as source:
             metadata = pq.read_metadata(source)
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-        noted = [group.column(paths.index(self.names[place])).statistics for group in groups]
+        noted = [group.column(paths.index(self.names[position])).statistics for group in groups]
         if not noted or not all(of is not None and of.has_min_max for of in noted):
             return None
         return min(of.min for of in noted), max(of.max for of in noted)
 
-    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
-        names = [self.names[place] for place in places]
-        texts = [self.names[place] for place in places if _is_text(self.kind(place))]
+    def blocks(self, positions: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        names = [self.names[position] for position in positions]
+        texts = [self.names[position] for position in positions if _is_text(self.kind(position))]
         fixed_bytes = sum(_fixed_bytes(kind) for kind in kinds)
-        options = {"buffer_size": max(4096, min(1 << 20, max_bytes // (2 * len(places)))), "pre_buffer": False}
+        options = {"buffer_size": max(4096, min(1 << 20, max_bytes // (2 * len(positions)))), "pre_buffer": False}
         with self._file.open() as source:
             plain = pq.ParquetFile(source, **options)
             by_dictionary = pq.ParquetFile(source, metadata=plain.metadata, read_dictionary=texts, **options)

@@ -20,18 +20,18 @@ MOST_BYTES = 1 << 30  # of a batch: text with 32-bit offsets stands behind some 
 
 
 class Part(Protocol):
-    """One file or object with rows. Columns have places, in the order of `names`."""
+    """One file or object with rows. Columns have positions, in the order of `names`."""
 
     name: str  # for messages
     names: tuple[Column, ...]
     num_rows: int | None  # None: only a scan tells
     bytes: int
 
-    def kind(self, place: int) -> pa.DataType:
+    def kind(self, position: int) -> pa.DataType:
         """The type of a column, as the reader has it."""
 
-    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """The columns at these places, in this order. A block has about `max_bytes`, as far as the reader can know.
+    def blocks(self, positions: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+        """The columns at these positions, in this order. A block has about `max_bytes`, as far as the reader can know.
         Columns are wanted as `kinds`: a TextPart converts to them by itself."""
 
 
@@ -52,7 +52,7 @@ class Rows:
         for part in parts:
             part.names = self.names if part.names == self.names else part.names  # one tuple for all
         self._kinds: dict[Column, pa.DataType] = {}
-        self._places: dict[int, dict[Column, int]] = {}  # by id of the tuple of names, which parts may share
+        self._positions: dict[int, dict[Column, int]] = {}  # by id of the tuple of names, which parts may share
         self._starts = [0]  # the first rows of parts, as far as they are known
         self._lock = Lock()  # of _starts: passes may be side by side
         for part in parts:
@@ -95,17 +95,17 @@ class Rows:
         return common
 
     def _kind_in(self, part: Part, column: Column) -> pa.DataType:
-        place = self._place(part, column)
-        kind = plain_type(part.kind(place))
+        position = self._position(part, column)
+        kind = plain_type(part.kind(position))
         if not is_list(kind):
             return kind
         with naming(f"{self.what}: {part.name}"):
-            for block in part.blocks([place], 1 << 16, [kind]):
+            for block in part.blocks([position], 1 << 16, [kind]):
                 for value in block.column(0).drop_null()[:1]:
                     return pa.list_(plain_type(kind.value_type), len(value))
         return pa.null()
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Where a row is, such as "orders/part-2.csv, row 17". Rows of a file are counted from 0, without a header."""
         for part, start, end in zip(self._parts, self._starts, [*self._starts[1:], None]):
             if end is None or row < end:
@@ -116,7 +116,7 @@ class Rows:
         """The least and the largest value of a column of integers, or values beyond them. None: nothing says it."""
         found = []
         for part in self._parts:
-            of_part = getattr(part, "bounds", lambda _: None)(self._place(part, column))
+            of_part = getattr(part, "bounds", lambda _: None)(self._position(part, column))
             if of_part is None:
                 return None
             found.append(of_part)
@@ -153,10 +153,10 @@ class Rows:
             self._finish(number, first)
 
     def _pieces(self, part: Part, columns: Sequence[Column], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
-        row, places = 0, [self._place(part, column) for column in columns]
+        row, positions = 0, [self._position(part, column) for column in columns]
         aim = max(1, min(max_bytes // 2, MOST_BYTES))  # of a batch, which is in use while the next one is made
         with naming(f"{self.what}: {part.name}"):
-            for block in part.blocks(places, aim, kinds):
+            for block in part.blocks(positions, aim, kinds):
                 try:
                     yield from pieces(block, aim)
                 except RowTooLarge as error:
@@ -181,14 +181,14 @@ class Rows:
     def _where(self, part: Part, row: int, column: Column) -> str:
         return f"{self.what}: {part.name}, row {row}, column {column!r}"
 
-    def _place(self, part: Part, column: Column) -> int:
-        """The place of a column in a part."""
-        places = self._places.get(id(part.names))
-        if places is None:
-            places = self._places[id(part.names)] = {name: i for i, name in enumerate(part.names)}
-        place = places.get(column)
-        if place is None:
+    def _position(self, part: Part, column: Column) -> int:
+        """The position of a column in a part."""
+        positions = self._positions.get(id(part.names))
+        if positions is None:
+            positions = self._positions[id(part.names)] = {name: i for i, name in enumerate(part.names)}
+        position = positions.get(column)
+        if position is None:
             raise ValueError(f"{self.what}: {part.name} has no column {column!r}; it has {shortened(list(part.names))}")
-        if len(places) < len(part.names) and part.names.count(column) > 1:
+        if len(positions) < len(part.names) and part.names.count(column) > 1:
             raise ValueError(f"{self.what}: {part.name} has {part.names.count(column)} columns {column!r}")
-        return place
+        return position

@@ -28,15 +28,15 @@ class TextPart:
         self._column_names = self._read_names()
         self.names = tuple(self._column_names if header else range(len(self._column_names)))
 
-    def kind(self, place: int) -> pa.DataType:
+    def kind(self, position: int) -> pa.DataType:
         return pa.large_string()
 
-    def blocks(self, places: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
+    def blocks(self, positions: list[int], max_bytes: int, kinds: list[pa.DataType]) -> Iterator[pa.RecordBatch]:
         lines = self._lines(max_bytes)
         try:
-            yield from self._batches(lines, places, kinds)
+            yield from self._batches(lines, positions, kinds)
         except pa.ArrowInvalid as error:
-            self._explain(error, self._batches(self._lines(max_bytes), places, kinds, use_threads=False))
+            self._explain(error, self._batches(self._lines(max_bytes), positions, kinds, use_threads=False))
         if lines.quotes % 2:
             self._require_last_quote(max_bytes)
         self._file.check()
@@ -45,8 +45,8 @@ class TextPart:
         least, most = BLOCK_BYTES
         return Lines(self._file, max(least, min(max_bytes // READ_AHEAD, most)), max_bytes, self._what)
 
-    def _batches(self, lines: Lines, places, kinds, use_threads: bool = True) -> Iterator[pa.RecordBatch]:
-        names = [self._column_names[place] for place in places]
+    def _batches(self, lines: Lines, positions, kinds, use_threads: bool = True) -> Iterator[pa.RecordBatch]:
+        names = [self._column_names[position] for position in positions]
         convert = csv.ConvertOptions(
             include_columns=names,
             column_types=dict(zip(names, kinds)),
@@ -107,12 +107,12 @@ class TextPart:
                 pass
         except pa.ArrowInvalid as same:
             error = same
-        place, text = self.name, str(error)
+        location, text = self.name, str(error)
         if row := re.search(r"Row #(\d+): ", text):
-            place += f", row {int(row[1]) - 1 - self._header}"
+            location += f", row {int(row[1]) - 1 - self._header}"
         if column := re.search(r"In CSV column #(\d+): ", text):
-            place += f", column {self.names[int(column[1])]!r}"
-        raise ValueError(f"{self._what}: {place}: {_in_our_words(text)}") from None
+            location += f", column {self.names[int(column[1])]!r}"
+        raise ValueError(f"{self._what}: {location}: {_in_our_words(text)}") from None
 
 
 def _in_our_words(text: str) -> str:

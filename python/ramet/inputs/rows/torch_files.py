@@ -19,9 +19,9 @@ class TorchPart(ArraysPart):
         loaded = _load(file, what)
         super().__init__(loaded if isinstance(loaded, Mapping) else {0: loaded}, what, file.name)
 
-    def blocks(self, places: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
+    def blocks(self, positions: list[int], max_bytes: int, kinds) -> Iterator[pa.RecordBatch]:
         self._file.check()
-        yield from super().blocks(places, max_bytes, kinds)
+        yield from super().blocks(positions, max_bytes, kinds)
         self._file.check()
 
 

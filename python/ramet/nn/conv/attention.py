@@ -110,10 +110,10 @@ class AttentionConv(Conv):
         ranks = torch.empty_like(order)
         ranks[order] = is_kept.long()
         ranks = (ranks.cumsum(0) - 1)[order]  # of the edges in edge_index that are no loops
-        places = num_kept + looped.destinations
+        rows = num_kept + looped.destinations
         is_edge = positions >= 0
-        places[is_edge] = ranks[positions[is_edge].long()]
-        return factors[places]
+        rows[is_edge] = ranks[positions[is_edge].long()]
+        return factors[rows]
 
     def result(self, out, edges: BlockEdges, alpha, return_attention_weights):
         """`out`, with (edge_index, alpha) where it is asked for."""
@@ -143,9 +143,9 @@ class AttentionConv(Conv):
         else:
             fill = torch.as_tensor(self.fill_value, dtype=edge_attr.dtype, device=edge_attr.device)
             loops = fill.expand(len(destinations), edge_attr.shape[1])
-        places = positions.long()
-        places[is_loop] = len(edge_attr) + torch.arange(len(destinations), device=places.device)
-        return torch.cat([edge_attr, loops])[places]
+        rows = positions.long()
+        rows[is_loop] = len(edge_attr) + torch.arange(len(destinations), device=rows.device)
+        return torch.cat([edge_attr, loops])[rows]
 
     def _reduced(self, kept, looped: BlockEdges, is_loop):
         """[num_dst, edge_dim], of the features of edges that are no loops."""

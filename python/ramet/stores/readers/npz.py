@@ -123,21 +123,21 @@ class _Arrays:
         """An array, or the stand-in for a pickled object."""
         if f"{name}.npy" not in self._names:
             raise ValueError(f"{what}: {name} is missing")
-        place = f"{self._path}, {name}"
+        location = f"{self._path}, {name}"
         size = self._archive.getinfo(f"{name}.npy").file_size
         with self._archive.open(f"{name}.npy") as file:
             read_header = _HEADERS.get(np.lib.format.read_magic(file))
             if read_header is None:
-                raise ValueError(f"{place}: not an .npy array of version 1.0 or 2.0")
+                raise ValueError(f"{location}: not an .npy array of version 1.0 or 2.0")
             shape, _, dtype = read_header(file)
             if dtype.hasobject:
-                return pickles.load(file, place)
+                return pickles.load(file, location)
         needed = math.prod(shape) * dtype.itemsize
         if needed >= size:  # numpy takes the memory before it reads, and zip files shrink zeros a thousandfold
-            raise ValueError(f"{place}: {pickles.short(shape)} of {dtype} do not fit {size} bytes")
-        check_memory(needed, f"{place}: the values")
+            raise ValueError(f"{location}: {pickles.short(shape)} of {dtype} do not fit {size} bytes")
+        check_memory(needed, f"{location}: the values")
         with self._archive.open(f"{name}.npy") as file:
             try:
                 return np.lib.format.read_array(file, allow_pickle=False)
             except ValueError as error:
-                raise ValueError(f"{place}: {str(error)[: pickles.MAX_TEXT]}") from None
+                raise ValueError(f"{location}: {str(error)[: pickles.MAX_TEXT]}") from None

@@ -1,4 +1,4 @@
-// DevicePlaces: RowPlaces (ramet/whole_table.h) that kernels of a device look up.
+// DevicePositions: RowPositions (ramet/whole_table.h) that kernels of a device look up.
 //
 // Takes 4 or 8 bytes of device memory for each row where owners are not ranges, which processes do
 // not share. Immutable; any thread; not after a fork. Lives until its kernels have finished.
@@ -12,13 +12,13 @@
 
 namespace ramet {
 
-class DevicePlaces {
+class DevicePositions {
  public:
-  DevicePlaces(const RowPlaces& places, int device);
+  DevicePositions(const RowPositions& positions, int device);
 
   [[nodiscard]] int device() const { return device_; }
-  // int64 [n], of `pool`, whose buffers are ready for `stream`: the places of `ids`, int32 or int64
-  // [n] of the device; -1 of an id that is no row. `bad`: as in CudaGatherArgs.
+  // int64 [n], of `pool`, whose buffers are ready for `stream`: the positions of `ids`, int32 or
+  // int64 [n] of the device; -1 of an id that is no row. `bad`: as in CudaGatherArgs.
   [[nodiscard]] Array look_up(const Array& ids,
                               BufferPool& pool,
                               CudaStreamHandle stream,

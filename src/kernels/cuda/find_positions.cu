@@ -1,4 +1,4 @@
-// The places of ids: by a map, or among ranges by a binary search that branches on no id.
+// The positions of ids: by a map, or among ranges by a binary search that branches on no id.
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/device_scope.h"
 #include "kernels/cuda/launch.h"
@@ -9,7 +9,7 @@
 namespace ramet {
 namespace {
 
-__device__ int64_t place_of(const CudaPlacesArgs& args, int64_t id) {
+__device__ int64_t position_of(const CudaPositionsArgs& args, int64_t id) {
   if (args.map != nullptr) return id_at(args.map, args.wide_map, id);
   int part = 0;
   for (int step = args.size / 2; step > 0; step /= 2)
@@ -17,23 +17,23 @@ __device__ int64_t place_of(const CudaPlacesArgs& args, int64_t id) {
   return id + args.deltas[part];
 }
 
-__global__ void __launch_bounds__(kRowThreads) find_places_kernel(CudaPlacesArgs args) {
+__global__ void __launch_bounds__(kRowThreads) find_positions_kernel(CudaPositionsArgs args) {
   const RowLanes ids(1);
   for (int64_t i = ids.first_row; i < args.num_ids; i += ids.stride) {
     const int64_t id = id_at(args.ids, args.wide_ids, i);
     const bool fits = is_row(id, args.num_rows);
-    args.places[i] = fits ? place_of(args, id) : -1;
+    args.positions[i] = fits ? position_of(args, id) : -1;
     if (!fits) report_bad(args.bad, i);
   }
 }
 
 }  // namespace
 
-void find_places_cuda(int device, const CudaPlacesArgs& args, void* stream) {
+void find_positions_cuda(int device, const CudaPositionsArgs& args, void* stream) {
   if (args.num_ids == 0) return;
   const DeviceScope scope(device);
-  const RowGrid grid = row_grid(find_places_kernel, device, args.num_ids, 1, 0);
-  launch("find_places", find_places_kernel, grid.blocks, grid.threads,
+  const RowGrid grid = row_grid(find_positions_kernel, device, args.num_ids, 1, 0);
+  launch("find_positions", find_positions_kernel, grid.blocks, grid.threads,
          static_cast<cudaStream_t>(stream), args);
 }
 

@@ -53,7 +53,7 @@ bool addresses_fit(int64_t parts, int64_t stride, int64_t row_bytes) {
 void check_map(const Array& map, const Ownership& owners, int64_t stride) {
   const DType dtype = map_dtype(owners, stride);
   if (map.dtype == dtype && map.shape == std::vector{owners.num_nodes()}) return;
-  throw_invalid("a map of places is ", map.describe(), ", expected ", name(dtype), "[",
+  throw_invalid("a map of positions is ", map.describe(), ", expected ", name(dtype), "[",
                 owners.num_nodes(), "]");
 }
 
@@ -73,23 +73,23 @@ void with_entries(const Array& map, Body body) {
 
 }  // namespace
 
-RowPlaces RowPlaces::dense(Ownership ranges) {
+RowPositions RowPositions::dense(Ownership ranges) {
   if (!ranges.is_ranges())
-    throw_invalid("rows whose places are their ids have ranges of ids as owners");
-  RowPlaces result(std::move(ranges));
-  result.num_places_ = result.num_rows();
+    throw_invalid("rows whose positions are their ids have ranges of ids as owners");
+  RowPositions result(std::move(ranges));
+  result.num_positions_ = result.num_rows();
   return result;
 }
 
-RowPlaces RowPlaces::strided(Ownership owners, int64_t stride, Array map) {
-  RowPlaces result(std::move(owners));
+RowPositions RowPositions::strided(Ownership owners, int64_t stride, Array map) {
+  RowPositions result(std::move(owners));
   result.is_dense_ = false;
   result.rows_of_ = rows_by_part(result.owners_);
   const int64_t most = *std::max_element(result.rows_of_.begin(), result.rows_of_.end());
   if (stride < most || stride > kMostAddresses / result.parts())
     throw_invalid("a stride of ", stride, ", but a part has ", most, " rows");
   result.stride_ = stride;
-  result.num_places_ = stride * result.parts();
+  result.num_positions_ = stride * result.parts();
   if (result.owners_.is_ranges()) {
     result.set_ranges();
   } else {
@@ -99,7 +99,7 @@ RowPlaces RowPlaces::strided(Ownership owners, int64_t stride, Array map) {
   return result;
 }
 
-void RowPlaces::set_ranges() {
+void RowPositions::set_ranges() {
   const auto size = std::bit_ceil(static_cast<size_t>(parts()));
   for (int64_t part = 0; part < parts(); ++part) {
     const int64_t begin = owners_.span_of(part).begin;
@@ -110,29 +110,29 @@ void RowPlaces::set_ranges() {
   begins_.resize(size - 1, std::numeric_limits<int64_t>::max());
 }
 
-RowPlaces::Ranges RowPlaces::ranges() const {
+RowPositions::Ranges RowPositions::ranges() const {
   return is_dense_ ? Ranges{{}, {0}} : Ranges{begins_, deltas_};
 }
 
-NodeRange RowPlaces::places_of(int64_t part) const {
+NodeRange RowPositions::positions_of(int64_t part) const {
   if (is_dense_) return owners_.span_of(part);
   require_index(part, parts(), "part");
   return {part * stride_, part * stride_ + rows_of_[static_cast<size_t>(part)]};
 }
 
-void RowPlaces::look_up(std::span<const int64_t> ids, int64_t* places, int threads) const {
+void RowPositions::look_up(std::span<const int64_t> ids, int64_t* positions, int threads) const {
   parallel_for(std::ssize(ids), 64 * kPiece, threads,
-               [&](int64_t begin, int64_t end) { look_up(ids, begin, end, places + begin); });
+               [&](int64_t begin, int64_t end) { look_up(ids, begin, end, positions + begin); });
 }
 
-void RowPlaces::look_up(std::span<const int64_t> ids,
-                        int64_t begin,
-                        int64_t end,
-                        int64_t* places) const {
+void RowPositions::look_up(std::span<const int64_t> ids,
+                           int64_t begin,
+                           int64_t end,
+                           int64_t* positions) const {
   for (int64_t first = begin; first < end; first += kPiece) {
     const int64_t count = std::min(kPiece, end - first);
     const auto piece = ids.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    if (look_up_piece(piece, places + (first - begin))) continue;
+    if (look_up_piece(piece, positions + (first - begin))) continue;
     const auto outside = std::find_if_not(piece.begin(), piece.end(),
                                           [&](int64_t id) { return is_below(id, num_rows()); });
     throw_error(ErrorCode::kOutOfRange, "ids[", first + (outside - piece.begin()), "] = ", *outside,
@@ -140,25 +140,25 @@ void RowPlaces::look_up(std::span<const int64_t> ids,
   }
 }
 
-bool RowPlaces::look_up_piece(std::span<const int64_t> ids, int64_t* places) const {
+bool RowPositions::look_up_piece(std::span<const int64_t> ids, int64_t* positions) const {
   constexpr size_t kAhead = 32;
-  if (!is_dense_ && owners_.is_ranges()) return look_up_in_ranges(ids, places);
+  if (!is_dense_ && owners_.is_ranges()) return look_up_in_ranges(ids, positions);
   if (!all_below(ids, num_rows())) return false;
   if (is_dense_) {
-    std::copy(ids.begin(), ids.end(), places);
+    std::copy(ids.begin(), ids.end(), positions);
     return true;
   }
   with_entries(map_, [&](const auto* entries) {
     for (size_t i = 0; i < ids.size(); ++i) {
       if (i + kAhead < ids.size()) __builtin_prefetch(&entries[ids[i + kAhead]]);
-      places[i] = entries[ids[i]];
+      positions[i] = entries[ids[i]];
     }
   });
   return true;
 }
 
 // No branch depends on an id.
-bool RowPlaces::look_up_in_ranges(std::span<const int64_t> ids, int64_t* places) const {
+bool RowPositions::look_up_in_ranges(std::span<const int64_t> ids, int64_t* positions) const {
   const int64_t *begins = begins_.data(), *deltas = deltas_.data(), rows = num_rows();
   const size_t half = deltas_.size() / 2;
   bool all_inside = true;
@@ -169,15 +169,15 @@ bool RowPlaces::look_up_in_ranges(std::span<const int64_t> ids, int64_t* places)
     for (size_t step = half; step > 0; step /= 2)
       part += begins[part + step - 1] <= id ? step : 0;
     // An id far outside may overflow; it is refused below.
-    places[i] =
+    positions[i] =
         static_cast<int64_t>(static_cast<uint64_t>(id) + static_cast<uint64_t>(deltas[part]));
   }
   return all_inside;
 }
 
-Array RowPlaces::owned(int64_t part) const {
-  const NodeRange places = places_of(part);
-  const auto ids = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(places.size()));
+Array RowPositions::owned(int64_t part) const {
+  const NodeRange positions = positions_of(part);
+  const auto ids = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(positions.size()));
   if (owners_.is_ranges()) {
     std::iota(ids->begin(), ids->end(), owners_.span_of(part).begin);
   } else {
@@ -186,7 +186,7 @@ Array RowPlaces::owned(int64_t part) const {
       if (owner == part) *next++ = id;
     });
   }
-  return {ids->data(), DType::kInt64, {places.size()}, ids, true};
+  return {ids->data(), DType::kInt64, {positions.size()}, ids, true};
 }
 
 int64_t stride_of(const Ownership& owners, int64_t row_bytes) {
@@ -204,14 +204,14 @@ DType map_dtype(const Ownership& owners, int64_t stride) {
 
 void write_map(const Ownership& owners, int64_t stride, const Array& out) {
   check_map(out, owners, stride);
-  if (!out.writable) throw_invalid("the map of places is read-only");
+  if (!out.writable) throw_invalid("the map of positions is read-only");
   std::vector<int64_t> next(static_cast<size_t>(owners.parts()));
   for (size_t part = 0; part < next.size(); ++part)
     next[part] = static_cast<int64_t>(part) * stride;
   with_entries(out, [&](auto* entries) {
-    using Place = std::remove_pointer_t<decltype(entries)>;
+    using Position = std::remove_pointer_t<decltype(entries)>;
     for_each_owner(owners, [&](int64_t id, uint16_t owner) {
-      entries[id] = static_cast<Place>(next[owner]++);
+      entries[id] = static_cast<Position>(next[owner]++);
     });
   });
 }
