@@ -50,7 +50,7 @@ struct TableRequest {
   // For a node table of host batches: rows only for the destinations of the first block. Its
   // sources are averaged over edges, straight from the table: Batch::means.
   bool fused = false;
-  bool as_bfloat16 = false;  // rows of floats arrive as bfloat16, in host batches
+  bool as_bfloat16 = false;  // rows of floats arrive as bfloat16
   // For a node table of host batches: zeros in the rows of seeds, the first of its rows.
   std::vector<Cells> hidden = {};
   std::variant<GraphTable, ProvidedTable, PulledTable> rows = GraphTable();

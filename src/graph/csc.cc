@@ -87,7 +87,7 @@ Csc place_buckets(const RadixPartition<Record>& partition,
           {offsets + buckets.first_row(b), static_cast<size_t>(buckets.num_rows(b))},
           mutable_data<typename Record::Index>(csc.indices),
           mutable_data<Id>(csc.edge_ids)};
-      position<Record>(partition.bucket(b).first(kept[i]), positions[i], rows);
+      place<Record>(partition.bucket(b).first(kept[i]), positions[i], rows);
     }
   });
   return csc;

@@ -76,6 +76,14 @@ struct CudaRuntime {
   // is complete when the call returns.
   void (*copy)(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
   void (*fill)(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
+  // Makes `bytes` bytes zero at the beginning of each of `count` rows, which begin at multiples of
+  // `row_bytes` from `data` on.
+  void (*clear_columns)(int device,
+                        void* data,
+                        int64_t row_bytes,
+                        int64_t bytes,
+                        int64_t count,
+                        CudaStreamHandle stream);
 };
 
 struct CudaBackend {

@@ -54,6 +54,13 @@ struct CudaDecodeArgs {
   const float* scale = nullptr;  // of int8: num_rows values, or one for each element of a row
 };
 
+// out[i] = values[i] as bfloat16, rounded to the nearest, ties to even: the CPU's bits.
+struct CudaRoundArgs {
+  const float* values;
+  int64_t count;
+  uint16_t* out;
+};
+
 // Bytes of device scratch memory that a scatter needs, aligned to 4 bytes.
 [[nodiscard]] constexpr int64_t scatter_scratch_bytes(int64_t num_ids) {
   return 4 * static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(num_ids) + 1));
@@ -96,6 +103,7 @@ struct CudaRowKernels {
   void (*gather)(int device, const CudaGatherArgs& args, void* stream);
   void (*gather_decoded)(int device, const CudaDecodeArgs& args, void* stream);
   void (*scatter)(int device, const CudaScatterArgs& args, void* stream);
+  void (*round)(int device, const CudaRoundArgs& args, void* stream);
   void (*order)(int device, const CudaOrderArgs& args, void* stream);
 };
 

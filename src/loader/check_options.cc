@@ -116,7 +116,6 @@ void check_hidden(const TableRequest& request, const Graph& graph, const LoaderO
   const std::string what = "table '" + request.name + "' hides numbers of seeds, ";
   if (!request.is_of_nodes() || request.fused || !is_input(options, request.node_type))
     throw_invalid(what, "but is not gathered at the nodes of a type of seeds");
-  if (options.device.index != kHost) throw_invalid(what, "which is for batches of the host");
   const RowForm form = table_of(graph, request).form(options.decode);
   const int64_t width = form.row_bytes() / item_size(form.dtype);
   for (const auto& [begin, end] : request.hidden)

@@ -34,7 +34,7 @@ LoopedEdges with_self_loops(const BlockEdges& edges, int threads, std::span<cons
   Array indices = pool->allocate_array(DType::kInt32, {num_edges});
   Array positions = pool->allocate_array(DType::kInt32, {num_edges});
   auto* const sources = writable_data<int32_t>(indices);
-  auto* const positions = writable_data<int32_t>(positions);
+  auto* const edge_of = writable_data<int32_t>(positions);
   work.visit(threads, [&](int64_t, int64_t begin, int64_t end) {
     for (int64_t d = begin; d < end; ++d) {
       const int64_t own_source = own_of(d);
@@ -42,11 +42,11 @@ LoopedEdges with_self_loops(const BlockEdges& edges, int threads, std::span<cons
       for (int64_t e = lists.offsets[d]; e < lists.offsets[d + 1] && to < offsets[d + 1]; ++e) {
         if (lists.ends[e] == own_source) continue;
         sources[to] = lists.ends[e];
-        positions[to++] = static_cast<int32_t>(e);
+        edge_of[to++] = static_cast<int32_t>(e);
       }
       if (own_source >= edges.num_src() || to == offsets[d + 1]) continue;
       sources[to] = static_cast<int32_t>(own_source);
-      positions[to] = -1;
+      edge_of[to] = -1;
     }
   });
   return {BlockEdges::trusted(std::move(indptr), std::move(indices), edges.num_src()),

@@ -16,18 +16,18 @@ namespace {
 
 using Source = std::shared_ptr<const RowSource>;
 
-RowForm host_form(const Table& table, const RowSourceOptions& options) {
+RowForm form_of(const Table& table, const RowSourceOptions& options) {
   RowForm form = table.form(options.decode);
   if (options.as_bfloat16) form.dtype = DType::kBFloat16;
   return form;
 }
 
 Source by_processors(const Table& table, const RowSourceOptions& options) {
-  return std::make_shared<HostRows>(table, host_form(table, options));
+  return std::make_shared<HostRows>(table, form_of(table, options));
 }
 
 Source from_files(const Table& table, const RowSourceOptions& options) {
-  return std::make_shared<DiskRows>(table, host_form(table, options), options.reader);
+  return std::make_shared<DiskRows>(table, form_of(table, options), options.reader);
 }
 
 Source by_device(const Table& table, const RowSourceOptions& options) {
@@ -35,7 +35,7 @@ Source by_device(const Table& table, const RowSourceOptions& options) {
                                                         .placement = options.placement,
                                                         .cached = options.cached,
                                                         .progress = options.progress}),
-                                      options.decode);
+                                      form_of(table, options));
 }
 
 Source in_place(const Table& table, const RowSourceOptions& options) {

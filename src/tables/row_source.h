@@ -91,7 +91,7 @@ class RowSource {
 
 struct RowSourceOptions {
   bool decode = true;                       // encoded rows come as float32
-  bool as_bfloat16 = false;                 // on the host: rows of floats come as bfloat16
+  bool as_bfloat16 = false;                 // rows of floats come as bfloat16
   int device = kHost;                       // where rows come to
   Location placement = Location::kInPlace;  // kAuto must have been decided
   Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)

@@ -44,14 +44,16 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
   const Table table = half_table();
   const std::vector<int64_t> cached{3, 99, 0, 50, 51};
   Fixture fixture;
-  for (const bool decode : {true, false}) {
-    const RowSourceOptions kinds[] = {
-        {.decode = decode, .device = 0, .placement = Location::kDevice},
-        {.decode = decode, .device = 0, .placement = Location::kInPlace},
-        {.decode = decode, .device = 0, .placement = Location::kPinnedCopy},
-        {.decode = decode, .device = 0, .placement = Location::kStaged},
-        {.decode = decode, .device = 0, .cached = borrow(cached)}};
-    for (const RowSourceOptions& options : kinds) {
+  const RowSourceOptions kinds[] = {{.placement = Location::kDevice},
+                                    {.placement = Location::kInPlace},
+                                    {.placement = Location::kPinnedCopy},
+                                    {.placement = Location::kStaged},
+                                    {.cached = borrow(cached)}};
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (RowSourceOptions options : kinds) {
+      options.device = 0;
+      options.decode = dtype != DType::kFloat16;
+      options.as_bfloat16 = dtype == DType::kBFloat16;
       const auto source = make_row_source(table, options);
       CHECK(source->ids_device() == (options.placement == Location::kStaged ? kHost : 0));
       std::vector<std::vector<int64_t>> ids;
@@ -65,8 +67,12 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
       reads[1].reset();
       for (const size_t i : {size_t{3}, size_t{0}, size_t{2}}) {
         const Array rows = on_host(reads[i]->complete().rows);
-        const Array expected = decode ? table.gather_float32(ids[i]) : table.gather(ids[i]);
-        REQUIRE(rows.dtype == expected.dtype);
+        Array expected = options.decode ? table.gather_float32(ids[i]) : table.gather(ids[i]);
+        if (options.as_bfloat16) {
+          expected = BufferPool::create()->allocate_array(dtype, expected.shape);
+          table.gather_bfloat16(ids[i], static_cast<uint16_t*>(expected.data));
+        }
+        REQUIRE(rows.dtype == dtype);
         REQUIRE(rows.shape == expected.shape);
         CHECK(std::memcmp(rows.data, expected.data, static_cast<size_t>(rows.bytes())) == 0);
       }

@@ -111,14 +111,14 @@ class Nodes:
 
     def _chunks(self) -> Iterator[tuple[int, list[np.ndarray]]]:
         columns = list(dict.fromkeys(column for values in self.values.values() for column in values.columns))
-        position = {column: number for number, column in enumerate(columns)}
+        number_of = {column: number for number, column in enumerate(columns)}
         position = 0
         self._num_nulls = dict.fromkeys(self.values, 0)
         for first, arrays in chunks(self._rows, columns):
             stay = slice(None) if self._kept is None else self._kept[first : first + len(arrays[0])]
             tables = []
             for name, values in self.values.items():
-                own = [arrays[position[column]] for column in values.columns]
+                own = [arrays[number_of[column]] for column in values.columns]
                 tables.append(values.rows(first, own)[stay])
                 self._num_nulls[name] += int(np.count_nonzero(null_rows(own, len(own[0]))[stay]))
             if len(tables[0]):

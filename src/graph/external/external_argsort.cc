@@ -50,9 +50,9 @@ class KeySort {
           std::transform(keys.begin() + begin, keys.begin() + end, to, digit);
         },
         options_, reporting());
-    GrowingMemory positions(options_.folder, "an array in " + options_.folder);
-    put_in_order(positions, by_digit.positions, positions);
-    const Values grouped_positions(positions.as<int64_t>(), keys.size());
+    GrowingMemory sorted(options_.folder, "an array in " + options_.folder);
+    put_in_order(positions, by_digit.positions, sorted);
+    const Values grouped_positions(sorted.as<int64_t>(), keys.size());
     if (shift == 0) {
       std::copy(grouped_positions.begin(), grouped_positions.end(), out.begin());
       return finished(out);

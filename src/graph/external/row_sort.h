@@ -229,7 +229,7 @@ class RowSort {
         }
         const std::span its_rows(offsets + level.buckets.first_row(first + i) - first_row,
                                  static_cast<size_t>(level.buckets.num_rows(first + i)));
-        ramet::position<Record>(bucket, kept[b], {its_rows, indices, ids});
+        ramet::place<Record>(bucket, kept[b], {its_rows, indices, ids});
         for (int64_t& offset : its_rows)
           offset += position_;
       }

@@ -35,7 +35,7 @@ class HashedIds final : public IdMap {
     if (rows * lists.size() != positions.size())
       throw_invalid("there is room for ", positions.size(),
                     " positions, expected a multiple of the ", lists.size(), " lists of ids");
-    const auto is_absent = [&](size_t position) { return !absent.empty() && absent[position]; };
+    const auto is_absent = [&](size_t number) { return !absent.empty() && absent[number]; };
     std::vector<Ids> views;
     for (const IdList& list : lists) {
       require_room(list, rows);
@@ -46,12 +46,12 @@ class HashedIds final : public IdMap {
         if (!is_absent(row * lists.size() + i)) column_.check(views[i], row);
       });
     size_t unknown[kAtOnce], count = 0;
-    for (size_t position = 0; position < positions.size(); ++position) {
-      if (is_absent(position))
-        positions[position] = -1;
-      else if (positions[position] < 0)
-        unknown[count++] = position;
-      if (count < kAtOnce && position + 1 < positions.size()) continue;
+    for (size_t number = 0; number < positions.size(); ++number) {
+      if (is_absent(number))
+        positions[number] = -1;
+      else if (positions[number] < 0)
+        unknown[count++] = number;
+      if (count < kAtOnce && number + 1 < positions.size()) continue;
       add_some(lists, views, {unknown, count}, positions);
       count = 0;
     }
@@ -95,20 +95,20 @@ class HashedIds final : public IdMap {
     parallel_for(static_cast<int64_t>(ids.size()), kFindGrain, threads, find_some);
   }
 
-  // The ids at these positions, which were unknown and may be equal.
+  // The ids numbered `unknown`, which may be equal.
   void add_some(std::span<const IdList> lists,
                 std::span<const Ids> views,
-                std::span<const size_t> positions,
+                std::span<const size_t> unknown,
                 std::span<int64_t> positions) {
-    if (slots_.make_room(positions.size())) insert_again();
+    if (slots_.make_room(unknown.size())) insert_again();
     uint64_t hashes[kAtOnce];
-    for (size_t i = 0; i < positions.size(); ++i) {
-      const size_t list = positions[i] % lists.size(), row = positions[i] / lists.size();
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      const size_t list = unknown[i] % lists.size(), row = unknown[i] / lists.size();
       hashes[i] = Column::hash(key_, views[list][row]);
       slots_.prefetch_slot(hashes[i]);
     }
-    for (size_t i = 0; i < positions.size(); ++i) {
-      const size_t list = positions[i] % lists.size(), row = positions[i] / lists.size();
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      const size_t list = unknown[i] % lists.size(), row = unknown[i] / lists.size();
       int64_t position = position_of(views[list][row], hashes[i]);
       if (position < 0) {
         column_.append(lists[list], row);
@@ -116,7 +116,7 @@ class HashedIds final : public IdMap {
         view_ = column_.view();
         position = size_++;
       }
-      positions[positions[i]] = position;
+      positions[unknown[i]] = position;
     }
   }
 
@@ -129,7 +129,7 @@ class HashedIds final : public IdMap {
     }
     for (size_t i = 0; i < count; ++i) {
       likely[i] = slots_.find(hashes[i], [](int64_t) { return true; });
-      if (likely[i] >= 0) view_.prefetch_position(static_cast<size_t>(likely[i]));
+      if (likely[i] >= 0) view_.prefetch_entry(static_cast<size_t>(likely[i]));
     }
     for (size_t i = 0; i < count; ++i)
       if (likely[i] >= 0) view_.prefetch_bytes(static_cast<size_t>(likely[i]));

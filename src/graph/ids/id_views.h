@@ -41,7 +41,7 @@ class IntegerIds {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] Id operator[](size_t i) const { return values_[i] ^ flip_; }
-  void prefetch_location(size_t i) const { prefetch(values_ + i); }
+  void prefetch_entry(size_t i) const { prefetch(values_ + i); }
   void prefetch_bytes(size_t) const {}
   [[nodiscard]] uint64_t order_word(size_t i, size_t) const { return (*this)[i]; }
   [[nodiscard]] size_t rest(size_t, size_t) const { return sizeof(Id); }
@@ -78,7 +78,7 @@ class TextIds {
                     " is outside the ", num_bytes_, " bytes");
     return {text_ + begin, static_cast<size_t>(end - begin)};
   }
-  void prefetch_location(size_t i) const { prefetch(offsets_ + i); }
+  void prefetch_entry(size_t i) const { prefetch(offsets_ + i); }
   void prefetch_bytes(size_t i) const {
     prefetch(text_ + offsets_[i]);
     prefetch(text_ + offsets_[i + 1]);

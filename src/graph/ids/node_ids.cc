@@ -57,7 +57,7 @@ void find_some(const Ids& ids,
     for (size_t i = 0; i < count; ++i)
       prefetch(&order[begins[i] + step]);
     for (size_t i = 0; i < count; ++i)
-      ids.prefetch_location(nodes[i] = node_at(order, begins[i] + step, order_location));
+      ids.prefetch_entry(nodes[i] = node_at(order, begins[i] + step, order_location));
     for (size_t i = 0; i < count; ++i)
       ids.prefetch_bytes(nodes[i]);
   };

@@ -37,6 +37,7 @@ constexpr CudaRuntime kRuntime{
     .wait_on_host = wait_on_host,
     .copy = copy,
     .fill = fill,
+    .clear_columns = clear_columns,
 };
 
 constexpr CudaBackend kBackend{
@@ -44,7 +45,8 @@ constexpr CudaBackend kBackend{
     .dlpack_device_type = RAMET_DLPACK_DEVICE_TYPE,
     .runtime = kRuntime,
     .pieces = &kCudaPieces,
-    .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda, order_ids_cuda},
+    .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda, round_rows_cuda,
+             order_ids_cuda},
     .named_rows = {set_named_rows_cuda, sum_named_rows_cuda, update_named_rows_cuda,
                    find_positions_cuda},
     .sampling = kCudaSamplingKernels,

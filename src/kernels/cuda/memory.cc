@@ -118,4 +118,17 @@ void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle 
   check_cuda(cudaMemsetAsync(data, byte, size_t(bytes), on), "filling device memory", bytes);
 }
 
+void clear_columns(int device,
+                   void* data,
+                   int64_t row_bytes,
+                   int64_t bytes,
+                   int64_t count,
+                   CudaStreamHandle stream) {
+  if (bytes == 0 || count == 0) return;
+  const DeviceScope scope(device);
+  check_cuda(cudaMemset2DAsync(data, size_t(row_bytes), 0, size_t(bytes), size_t(count),
+                               static_cast<cudaStream_t>(stream)),
+             "clearing columns of device memory", bytes * count);
+}
+
 }  // namespace ramet

@@ -23,6 +23,12 @@ void* device_address(int device, const void* registered);
 bool is_page_locked(const void* data);
 void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
 void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
+void clear_columns(int device,
+                   void* data,
+                   int64_t row_bytes,
+                   int64_t bytes,
+                   int64_t count,
+                   CudaStreamHandle stream);
 
 // streams.cc
 CudaStreamHandle create_stream(int device);

@@ -82,14 +82,22 @@ Array rows_of_nodes(const Graph& graph,
   return rows;
 }
 
-void hide_seeds(const TableRequest& request, const Minibatch& minibatch, const Array& rows) {
+void hide_seeds(const TableRequest& request,
+                const Minibatch& minibatch,
+                const Array& rows,
+                CudaStreamHandle stream) {
   if (request.hidden.empty() || rows.rows() == 0) return;
   const int64_t count = num_seeds(minibatch, static_cast<size_t>(request.node_type));
   const int64_t row_bytes = rows.bytes() / rows.rows(), bytes = item_size(rows.dtype);
-  for (int64_t i = 0; i < count; ++i)
-    for (const auto& [begin, end] : request.hidden)
-      std::memset(static_cast<char*>(rows.data) + i * row_bytes + begin * bytes, 0,
-                  static_cast<size_t>((end - begin) * bytes));
+  for (const auto& [begin, end] : request.hidden) {
+    char* const first = static_cast<char*>(rows.data) + begin * bytes;
+    const int64_t length = (end - begin) * bytes;
+    if (rows.device != kHost)
+      require_cuda().runtime.clear_columns(rows.device, first, row_bytes, length, count, stream);
+    else
+      for (int64_t i = 0; i < count; ++i)
+        std::memset(first + i * row_bytes, 0, static_cast<size_t>(length));
+  }
 }
 
 Array rows_on_device(const TableRequest& request,

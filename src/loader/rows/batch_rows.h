@@ -40,8 +40,11 @@ namespace ramet {
                                   std::span<const int64_t> nodes,
                                   BufferPool& pool);
 
-// Puts the zeros of TableRequest::hidden into gathered rows.
-void hide_seeds(const TableRequest& request, const Minibatch& minibatch, const Array& rows);
+// Puts the zeros of TableRequest::hidden into gathered rows. `stream`: of rows of a device.
+void hide_seeds(const TableRequest& request,
+                const Minibatch& minibatch,
+                const Array& rows,
+                CudaStreamHandle stream = nullptr);
 
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
 

@@ -79,6 +79,7 @@ class DeviceBatchSource final : public BatchSource {
     for (size_t i = 0; i < reads.size(); ++i) {
       GatheredRows gathered = reads[i]->complete();
       batch.tables[i] = std::move(gathered.rows);
+      hide_seeds(parts_->options.tables[i], batch.minibatch, batch.tables[i], stream_.handle());
       batch.cache += gathered.cache;
     }
   }

@@ -110,8 +110,10 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     const Table table = table_of(*graph, request);
     const bool is_there = table.rows().device != kHost;
     const Location wanted = device.tables.empty() ? Location::kAuto : device.tables.at(i);
-    RowSourceOptions source{
-        .decode = loader.decode, .device = device.index, .progress = options.progress};
+    RowSourceOptions source{.decode = loader.decode,
+                            .as_bfloat16 = request.as_bfloat16,
+                            .device = device.index,
+                            .progress = options.progress};
     side->positions_.push_back(is_there ? positions_of(request, device.index) : nullptr);
     if (is_there) {
       source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted;

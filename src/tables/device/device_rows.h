@@ -9,8 +9,9 @@ namespace ramet {
 
 class DeviceRows final : public RowSource {
  public:
-  DeviceRows(CudaTable table, bool decode)
-      : RowSource(table.table().form(decode)), table_(std::move(table)) {}
+  // Rows of `table` as `form` says: as they are stored, or as float32 or bfloat16.
+  DeviceRows(CudaTable table, RowForm form)
+      : RowSource(std::move(form)), table_(std::move(table)) {}
 
   [[nodiscard]] int ids_device() const override { return table_.device(); }
   // Gives the gather to the stream. `ids` int32 or int64 of the device; they may die at once where

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kPushedAtOnce = 4096;  // rows
 constexpr int64_t kStays = -1;
 
-// Whether each position, counted through all lists, is the last that names its row.
+// Whether each entry, counted through all lists, is the last that names its row.
 std::vector<uint8_t> last_of_rows(std::span<const RowList> lists,
                                   const RowPositions& positions,
                                   size_t total,
@@ -48,11 +48,11 @@ class Push {
     std::vector<uint8_t> travels(total, 1);
     if (repeats == Repeats::kLast) travels = last_of_rows(lists, positions, total, threads);
     const PartOfPosition part_of(positions);
-    size_t position = 0;
+    size_t number = 0;
     for (size_t l = 0; l < lists.size(); ++l) {
       for (const int64_t position : lists[l].ids) {
         const size_t part = part_of(position);
-        const bool stays = travels[position++] == 0 || is_local[part];
+        const bool stays = travels[number++] == 0 || is_local[part];
         parts_.push_back(static_cast<uint16_t>(part));
         numbers_.push_back(stays ? kStays : counts_[part][l]++);
       }

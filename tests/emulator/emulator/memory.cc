@@ -205,3 +205,12 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
     if (bytes > 0) std::memset(to, value, bytes);
   });
 }
+
+cudaError_t cudaMemset2DAsync(
+    void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+  if (width > pitch) return note(cudaErrorInvalidValue);
+  return emulator::enqueue(stream, [=] {
+    for (size_t row = 0; row < height; ++row)
+      std::memset(static_cast<char*>(to) + row * pitch, value, width);
+  });
+}

@@ -93,6 +93,20 @@ def test_placements_do_not_change_batches(graph, gpu, place):
         assert_same(batch, expected, gpu)
 
 
+@pytest.mark.parametrize(
+    "placement", [{"tables": "device"}, {"tables": "in_place"}, {"tables": "in_place", "cache_rows": 50}, "staged"]
+)
+def test_rows_are_rounded_and_hidden_as_by_the_cpu(graph, gpu, placement):
+    """Sections 2 and 6."""
+    features = ramet.Features(dtype="bfloat16", hide={"feat": [5, 2], "half": None})
+    arguments = {"tables": ("feat", "half", "label"), "features": features}
+    placement = ramet.Placement(**placement) if isinstance(placement, dict) else placement
+    loader = loader_of(graph, gpu, placement=placement, **arguments)
+    for batch, expected in zip(loader, loader_of(graph, **arguments), strict=True):
+        assert batch.x.dtype == batch.tables["half"].dtype == torch.bfloat16
+        assert_same(batch, expected, gpu)
+
+
 @pytest.mark.parametrize("sampler", ["uniform", "labor"])
 @pytest.mark.parametrize("order", ["as_given", "sorted"])
 def test_the_order_of_reading_does_not_change_batches(graph, gpu, sampler, order):
