@@ -68,6 +68,8 @@ class CooperativeLoader {
   [[nodiscard]] Batch finish();
 
   [[nodiscard]] const std::shared_ptr<const Graph>& graph() const;
+  // As of the NeighborLoader.
+  [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
 
  private:
   std::shared_ptr<const LoaderParts> loader_;

@@ -47,7 +47,8 @@ void bind_cooperative(nb::module_& m) {
           [](const CooperativeLoader& loader, int64_t epoch, int64_t first_step,
              nb::object thread) {
             auto group = std::make_shared<PyGroupThread>(std::move(thread));
-            return PyStream(loader.start(epoch, first_step, std::move(group)), loader.graph());
+            return PyStream(loader.start(epoch, first_step, std::move(group)), loader.graph(),
+                            nullptr, loader.device_pool());
           },
           nb::arg("epoch"), nb::arg("first_step"), nb::arg("thread"))
       .def("begin",
@@ -73,7 +74,7 @@ void bind_cooperative(nb::module_& m) {
           nb::arg("bytes"), nb::arg("data").noconvert())
       .def("finish", [](CooperativeLoader& loader) {
         const GilRelease release;
-        return PyBatch{loader.finish(), loader.graph()};
+        return PyBatch{loader.finish(), loader.graph(), nullptr, loader.device_pool()};
       });
 
   m.def(
@@ -101,9 +102,9 @@ void bind_cooperative(nb::module_& m) {
       .def_ro("num_owned", &ExchangePlan::num_owned)
       .def_ro("send_counts", &ExchangePlan::send_counts)
       .def_ro("receive_counts", &ExchangePlan::receive_counts)
-      .def_prop_ro("send_rows", [](const ExchangePlan& plan) { return to_numpy(plan.send_rows); })
+      .def_prop_ro("send_rows", [](const ExchangePlan& plan) { return to_python(plan.send_rows); })
       .def_prop_ro("source_ids",
-                   [](const ExchangePlan& plan) { return to_numpy(plan.source_ids); });
+                   [](const ExchangePlan& plan) { return to_python(plan.source_ids); });
 }
 
 }  // namespace ramet::bind

@@ -149,15 +149,19 @@ void check_device(const DeviceOptions& device, size_t num_tables) {
     throw_invalid("placements of ", device.tables.size(), " tables for ", num_tables);
 }
 
+bool presamples(int64_t cache_rows, CacheBy by) {
+  return cache_rows > 0 && by == CacheBy::kPresampling;
+}
+
 // What ranks that cooperate say for their caches.
 void check_cooperating(const LoaderOptions& options, const Graph& graph) {
-  const HostOptions& host = options.host;
   const auto& [membership, presampled] = options.cooperative;
   const auto types = std::ssize(graph.node_types());
   if (membership) check(*membership, graph);
   if (presampled.empty()) {
     const bool is_together = membership || graph.part();
-    if (is_together && host.cache_rows > 0 && host.cache_by == CacheBy::kPresampling)
+    if (is_together && (presamples(options.host.cache_rows, options.host.cache_by) ||
+                        presamples(options.device.cache_rows, options.device.cache_by)))
       throw_invalid("rows are cached by presampling, but ranks that cooperate sample together: ",
                     "expected in how many of the first batches each node is");
     return;
@@ -173,13 +177,12 @@ void check_cooperating(const LoaderOptions& options, const Graph& graph) {
   }
 }
 
-void check_host(const LoaderOptions& options, const Graph& graph) {
+void check_host(const LoaderOptions& options) {
   const HostOptions& host = options.host;
   require_at_least(host.cache_rows, 0, "cache_rows");
   require_at_most(host.cache_rows, kMaxCachedRows, "cache_rows");
   require_at_least(host.look_ahead, 0, "look_ahead");
   require_at_most(host.look_ahead, kMaxLookAhead, "look_ahead");
-  check_cooperating(options, graph);
   if (!host.tables.empty() && host.tables.size() != options.tables.size())
     throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
   for (const Location placement : host.tables)
@@ -210,8 +213,9 @@ void check(const LoaderOptions& options, const Graph& graph) {
     throw_invalid("prefetch hints are given for batches of the host alone");
   if (options.transpose != TransposeAhead::kNone && options.device.index != kHost)
     throw_invalid("blocks are transposed ahead, which is for batches of the host");
+  check_cooperating(options, graph);
   if (options.device.index == kHost)
-    check_host(options, graph);
+    check_host(options);
   else
     check_device(options.device, options.tables.size());
 }

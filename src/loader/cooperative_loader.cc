@@ -12,10 +12,23 @@
 #include "ramet/error.h"
 
 namespace ramet {
+namespace {
+
+// That samples, in the group's thread, where there is an exchange; else fetches.
+std::unique_ptr<BatchSource> source_of(const std::shared_ptr<CooperativeParts>& parts,
+                                       const Exchange& exchange) {
+  if (!exchange && parts->loader->device_side != nullptr) return make_device_source(parts->loader);
+  return std::make_unique<CooperativeBatchSource>(parts, exchange);
+}
+
+}  // namespace
 
 CooperativeLoader::CooperativeLoader(const NeighborLoader& loader, Membership membership)
     : loader_(loader.parts()) {
   require_none_pulled(*loader_);
+  if (loader_->device_side != nullptr && !loader_->options.cooperative.membership)
+    throw_invalid("batches are made on device ", loader_->device_side->device(),
+                  ", by a loader that does not know that ranks cooperate");
   parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership));
 }
 
@@ -23,7 +36,7 @@ std::unique_ptr<EpochStream> CooperativeLoader::start(int64_t epoch,
                                                       int64_t first_step,
                                                       std::shared_ptr<GroupThread> thread) const {
   const auto make_source = [parts = parts_](const Exchange& exchange) {
-    return std::make_unique<CooperativeBatchSource>(parts, exchange);
+    return source_of(parts, exchange);
   };
   return start_stream(loader_, {loader_->plan, epoch, first_step}, make_source, std::move(thread),
                       GroupWork::kSample);
@@ -49,14 +62,18 @@ Batch CooperativeLoader::finish() {
   end_sampling(*parts_, batch_);
   {
     const AddSeconds timer(batch_.timings.gather_seconds);
-    CooperativeBatchSource source(parts_);
-    fetch_alone(loader_, source, {.pool = loader_->pool, .threads = parts_->threads}, batch_);
+    fetch_alone(loader_, *source_of(parts_, {}),
+                {.pool = loader_->pool, .threads = parts_->threads}, batch_);
   }
   return std::move(batch_);
 }
 
 const std::shared_ptr<const Graph>& CooperativeLoader::graph() const {
   return loader_->graph;
+}
+
+std::shared_ptr<DevicePool> CooperativeLoader::device_pool() const {
+  return loader_->device_side == nullptr ? nullptr : loader_->device_side->pool();
 }
 
 }  // namespace ramet

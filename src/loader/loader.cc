@@ -107,8 +107,8 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   } else {
     parts->host = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
                                  parts->plan->num_steps());
-    parts->options.cooperative.presampled.clear();  // as large as the graph has nodes
   }
+  parts->options.cooperative.presampled.clear();  // as large as the graph has nodes
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
   return parts;
 }

@@ -63,6 +63,11 @@ def arange(start: int, stop: int, step: int, device):
     return torch_or_none().arange(start, stop, step, device=device)
 
 
+def joined(ids):
+    """int64: tensors of ids, one after the other; on the current stream."""
+    return torch_or_none().cat([part.long() for part in ids])
+
+
 def move(tensor, device):
     """`tensor` on the device, copied on the current stream where it is not there. It may be changed at once: what the
     stream copies is page-locked memory that torch keeps until then. The tensor's own may be page-locked as well, since

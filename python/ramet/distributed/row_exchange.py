@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 
 from ramet import _core
+from ramet._support.tensors import to_tensor
+from ramet.ranks.group import all_to_all
 from ramet.ranks.peers import naming_ended
 
 SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
@@ -111,8 +113,8 @@ def _check(rows, plans, block) -> None:
 
 def _take(own: torch.Tensor, plan) -> torch.Tensor:
     """The rows that other ranks asked for."""
-    if not own.is_cpu or own.numel() == 0:
-        return own.index_select(0, torch.from_numpy(plan.send_rows).to(own.device))
+    if not _is_for_engine(own, plan):
+        return own.index_select(0, to_tensor(plan.send_rows).to(own.device))
     out = own.new_empty(len(plan.send_rows), *own.shape[1:])
     _core.take_rows(_bytes(own), plan.send_rows, _bytes(out), threads=torch.get_num_threads())
     return out
@@ -120,14 +122,19 @@ def _take(own: torch.Tensor, plan) -> torch.Tensor:
 
 def _add(own: torch.Tensor, arrived: torch.Tensor, plan) -> torch.Tensor:
     """own, with `arrived` added to the rows that were sent, in order."""
-    if not own.is_cpu or own.dtype not in SUMMED or own.numel() == 0:
+    if not _is_for_engine(own, plan) or own.dtype not in SUMMED:
         # Of one rank all rows differ, so that no order is left to chance.
-        rows = torch.from_numpy(plan.send_rows).to(own.device, torch.int64)
+        rows = to_tensor(plan.send_rows).to(own.device, torch.int64)
         for part, values in zip(rows.split(plan.send_counts), arrived.split(plan.send_counts)):
             own.index_add_(0, part, values)
         return own
     _core.add_rows(own.numpy(), plan.send_rows, arrived.numpy(), threads=torch.get_num_threads())
     return own
+
+
+def _is_for_engine(own: torch.Tensor, plan) -> bool:
+    """Whether the engine copies and adds such rows: those of a batch on the CPU. Else torch does, on their device."""
+    return own.is_cpu and own.numel() > 0 and isinstance(plan.send_rows, np.ndarray)
 
 
 def _bytes(rows: torch.Tensor) -> np.ndarray:
@@ -177,7 +184,7 @@ def _agree(form: list[tuple], group, block) -> None:
 
 
 def _move(rows, send_bytes, into, receive_bytes, group) -> None:
-    dist.all_to_all_single(_flat(into), _flat(rows), receive_bytes, send_bytes, group=group)
+    all_to_all(_flat(into), _flat(rows), receive_bytes, send_bytes, group)
 
 
 def _move_together(outgoing, incoming, group) -> None:
@@ -189,7 +196,7 @@ def _move_together(outgoing, incoming, group) -> None:
     send_bytes = [sum(len(parts[rank]) for parts in sends) for rank in ranks]
     receive_bytes = [sum(len(parts[rank]) for parts in receives) for rank in ranks]
     received = send.new_empty(sum(receive_bytes))
-    dist.all_to_all_single(received, send, receive_bytes, send_bytes, group=group)
+    all_to_all(received, send, receive_bytes, send_bytes, group)
     pieces = [parts[rank] for rank in ranks for parts in receives]
     ends = accumulate(len(piece) for piece in pieces)
     for piece, end in zip(pieces, ends):

@@ -164,7 +164,7 @@ class Block:
             return self.batch._tensor(core.n_id(node_type)[: core.num_src(self.index, node_type)])
         destinations = core.n_id(node_type)[: core.num_dst(self.index, node_type)]
         pulled = core.plan(self.index, node_type).source_ids
-        return self.batch._tensor(np.concatenate([destinations, pulled], dtype=np.int64))
+        return _joined(self.batch, destinations, pulled)
 
     def _num_edges(self, edge_type: int) -> int:
         return self.batch._core.num_edges_of(self.index, edge_type)
@@ -273,9 +273,6 @@ class _Nodes:
     def _ids(self, node_type: int):
         raise NotImplementedError
 
-    def _pulled(self, node_type: int) -> np.ndarray:
-        return self._plan_of(node_type).source_ids.astype(np.int64)
-
     def _per_type(self, get: Callable):
         return per_type(self.batch.graph, self.batch.graph.node_types, get)
 
@@ -296,7 +293,7 @@ class Ends(_Nodes):
 
     def _ids(self, node_type: int):
         if self.is_cooperative:
-            return self.batch._tensor(self._pulled(node_type))
+            return _joined(self.batch, self._plan_of(node_type).source_ids)
         core = self.batch._core
         return self.batch._tensor(core.n_id(node_type)[: dict(core.seeds).get(node_type, 0)])
 
@@ -330,7 +327,14 @@ class Sources(_Nodes):
 
     def _ids(self, node_type: int):
         own = self.batch._core.n_id(node_type)
-        return self.batch._tensor(np.concatenate([own, self._pulled(node_type)]) if self.is_cooperative else own)
+        return _joined(self.batch, own, self._plan_of(node_type).source_ids) if self.is_cooperative else own
+
+
+def _joined(batch: Batch, *ids):
+    """int64: some of the engine's arrays of ids, one after the other."""
+    if batch.origin.device is None:
+        return batch._tensor(np.concatenate(ids, dtype=np.int64))
+    return batch._tensor(torch_devices.joined(ids))
 
 
 def per_type(graph: Graph, types: list, get: Callable):

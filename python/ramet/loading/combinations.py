@@ -10,12 +10,14 @@ from ramet.loading.ranks import Cooperate
 from ramet.loading.samplers import SAMPLERS
 
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
+RANKS_ON_GPU = "a cooperative loader with a device"
 PART = "a part of a graph"  # ramet.partition
 PROVIDED = "a ramet.Table in tables"
 EMBEDDED = "a ramet.nn.Embedding in tables"
 EMBEDDED_ON_DISK = "a ramet.nn.Embedding on a disk in tables"
 PROVIDED_THERE = "a ramet.Table on a device in tables"
-EVERYWHERE = (CPU, GPU, RANKS)
+EVERYWHERE = (CPU, GPU, RANKS, RANKS_ON_GPU)
+ON_GPU, HOST_ALONE = (GPU, RANKS_ON_GPU), (CPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
@@ -26,33 +28,33 @@ SUPPORTED = {
     "input_time": EVERYWHERE,
     "tables": EVERYWHERE,
     PROVIDED: EVERYWHERE,
-    PROVIDED_THERE: (GPU,),
+    PROVIDED_THERE: ON_GPU,
     EMBEDDED: EVERYWHERE,
-    EMBEDDED_ON_DISK: (CPU, RANKS),
+    EMBEDDED_ON_DISK: HOST_ALONE,
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU,),
     "features.hide": EVERYWHERE,
-    "features.transpose": (CPU, RANKS),
+    "features.transpose": HOST_ALONE,
     "features.dtype": EVERYWHERE,
-    "device": (GPU,),
+    "device": ON_GPU,
     "placement.topology='device'": (GPU,),
-    "placement.topology='in_place'": EVERYWHERE,
-    "placement.topology='staged'": (GPU,),
-    "placement.tables='device'": (GPU,),
-    "placement.tables='disk'": (CPU, RANKS),
+    "placement.topology='in_place'": (CPU, GPU, RANKS),
+    "placement.topology='staged'": ON_GPU,
+    "placement.tables='device'": ON_GPU,
+    "placement.tables='disk'": HOST_ALONE,
     "placement.tables='in_place'": EVERYWHERE,
-    "placement.tables='staged'": (GPU,),
+    "placement.tables='staged'": ON_GPU,
     "placement.cache_rows": EVERYWHERE,
     "placement.cache_by='degree'": EVERYWHERE,
-    "placement.cache_by='look-ahead'": (CPU, RANKS),
+    "placement.cache_by='look-ahead'": HOST_ALONE,
     "placement.cache_by='presampling'": EVERYWHERE,
-    "placement.cache_by='recency'": (CPU, RANKS),
-    "placement.look_ahead": (CPU, RANKS),
-    "placement.device_memory": (GPU,),
-    "placement.max_sms": (GPU,),
-    "placement.order='as_given'": (GPU,),
-    "placement.order='sorted'": (GPU,),
-    PART: (RANKS,),
+    "placement.cache_by='recency'": HOST_ALONE,
+    "placement.look_ahead": HOST_ALONE,
+    "placement.device_memory": ON_GPU,
+    "placement.max_sms": ON_GPU,
+    "placement.order='as_given'": ON_GPU,
+    "placement.order='sorted'": ON_GPU,
+    PART: (RANKS, RANKS_ON_GPU),
 }
 
 FUSE = "features.fuse"
@@ -62,7 +64,7 @@ NOT_FUSED = ("placement.cache_rows", "features.hide")
 
 def kind_of(device, ranks) -> str:
     if isinstance(ranks, Cooperate):
-        return RANKS
+        return RANKS if device is None else RANKS_ON_GPU
     return CPU if device is None else GPU
 
 
@@ -86,14 +88,15 @@ def as_markdown() -> str:
         "# Which options go together",
         "",
         "A `NeighborLoader` makes batches on the CPU, on a GPU (`device=`), or together with other ranks",
-        "(`ranks=ramet.Cooperate()`). Each combination without a mark is refused with an error that names the option.",
+        "(`ranks=ramet.Cooperate()`), or both: each rank on its GPU. Each combination without a mark is refused with",
+        "an error that names the option.",
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
         f"`{FUSE}` sums rows where they lie: it refuses {' and '.join(f'`{name}`' for name in NOT_FUSED)}.",
         "",
-        "| option | CPU | GPU | cooperating ranks |",
-        "|---|---|---|---|",
+        "| option | CPU | GPU | cooperating ranks | cooperating ranks on GPUs |",
+        "|---|---|---|---|---|",
     ]
     for name, takers in SUPPORTED.items():
         marks = " | ".join("yes" if kind in takers else "" for kind in EVERYWHERE)

@@ -25,7 +25,7 @@ from ramet.loading.options import Input, as_device, as_graph, as_inputs, for_sam
 from ramet.loading.pairs import Pairs
 from ramet.loading.placement import Placement, as_placement
 from ramet.loading.provided_tables import names_on_device, pulling_group, require_owned_alike
-from ramet.loading.ranks import LoaderRanks, cooperating_group
+from ramet.loading.ranks import Cooperate, LoaderRanks, cooperating_group
 from ramet.loading.samplers import Sampler, as_sampler, draws_by_node_type
 from ramet.loading.states import inputs_alike
 from ramet.loading.table_requests import as_requests, described
@@ -77,7 +77,7 @@ class LoaderConfig:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        if self.subgraphs is not None and self.kind == combinations.RANKS:
+        if self.subgraphs is not None and isinstance(self.ranks, Cooperate):
             raise ValueError("ranks is a ramet.Cooperate, which loaders of subgraphs do not take: such ranks own nodes")
         if self.subgraphs is not None and self.features.hide is not None:
             raise ValueError("features.hide is given, but all nodes of a subgraph are seeds")
@@ -108,12 +108,12 @@ class LoaderConfig:
         return options | self.features.given() | self.placement.given()
 
     def of_topology(self) -> LoaderConfig:
-        """The same batches, without rows of tables."""
-        return replace(self, tables=(), features=None, placement=None)
+        """The same batches, on the CPU and without rows of tables."""
+        return replace(self, tables=(), features=None, placement=None, device=None)
 
     def find_ranks(self) -> LoaderRanks:
         """Collective, where ranks cooperate."""
-        cooperates = self.kind == combinations.RANKS
+        cooperates = isinstance(self.ranks, Cooperate)
         among = self.ranks.among if cooperates else self.ranks
         group = cooperating_group(self.ranks) if cooperates else None
         pulling = None if cooperates else pulling_group(self.rows)
@@ -265,6 +265,7 @@ class LoaderConfig:
         group = ranks.group
         return self.options | {
             **shared,
+            "device": "the CPU" if self.device is None else "a GPU",
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "ownership": list(map(digest_of, owners)),
             f"graph and {'input_nodes' if self.links is None else 'edges'}": self._inputs_alike(core.fingerprint()),

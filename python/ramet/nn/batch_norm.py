@@ -13,6 +13,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 
 from ramet.nn.cooperation import current
+from ramet.ranks.group import as_sent
 
 
 class BatchNorm(torch.nn.BatchNorm1d):
@@ -63,10 +64,10 @@ def _statistics(x, cooperation):
     count = len(x) * x.shape[2:].numel()
     mean, squares = _moments(x, count)
     level = cooperation.levels_of(len(x))
-    own = torch.cat([mean.new_tensor([count, *level]), mean, squares])
+    own = as_sent(torch.cat([mean.new_tensor([count, *level]), mean, squares]), cooperation.group)
     everyone = list(own.new_empty(dist.get_world_size(cooperation.group), len(own)))
     dist.all_gather(everyone, own, group=cooperation.group)
-    everyone = torch.stack(everyone)
+    everyone = torch.stack(everyone).to(x.device)
     _check_levels(everyone[:, 1 : 1 + len(level)], len(x), cooperation)
     return _combine(everyone[:, 0], *everyone[:, 1 + len(level) :].chunk(2, dim=1))
 

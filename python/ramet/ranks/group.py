@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
+from ramet._support import torch_devices as devices
 from ramet._support.arguments import shortened
 from ramet.ranks.channel import Channel, channel_of, in_channel
 from ramet.ranks.peers import naming_ended
@@ -149,6 +150,21 @@ def exchange(message: tuple | None, progress: Progress, members: list[int], proc
     with naming_ended(process_group):
         dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=process_group)
     return bytes_in, received.numpy()
+
+
+def all_to_all(into, data, bytes_in: list[int], bytes_out: list[int], process_group) -> None:
+    """dist.all_to_all_single of uint8 tensors on the CPU or on a device."""
+    sent = as_sent(data, process_group)
+    received = into if sent is data else sent.new_empty(into.shape)
+    dist.all_to_all_single(received, sent, bytes_in, bytes_out, group=process_group)
+    if sent is not data:
+        into.copy_(received)
+
+
+def as_sent(tensor, process_group):
+    """A tensor where the group's backend takes it: that of a device, unless it is NCCL, in host memory."""
+    of_device = devices.is_on_device(tensor) and "nccl" in dist.get_backend(process_group)
+    return tensor if of_device else devices.on_host(tensor)
 
 
 def _compare_progress(all_progress: list[Progress], members: list[int]) -> None:

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <span>
 
+#include "loader/rows/batch_rows.h"
 #include "ramet/part.h"
 #include "tables/cache/hottest_rows.h"
 
@@ -115,6 +116,16 @@ std::optional<Array> nodes_behind_cache(const Graph& graph,
   if (!rows.is_whole()) return rows.nodes();
   if (!membership) return std::nullopt;
   return owned_nodes(membership->owners[type], membership->rank).nodes;
+}
+
+Array hottest_rows_of(const Graph& graph,
+                      const LoaderOptions& options,
+                      const TableRequest& request,
+                      const NodeUses& uses,
+                      int64_t count) {
+  const std::vector<int64_t> nodes = hottest_nodes(
+      uses, count, nodes_behind_cache(graph, request, options.cooperative.membership));
+  return copy(rows_of_nodes(graph, request, nodes, *BufferPool::create()));
 }
 
 std::vector<int64_t> uses_by_row(const Graph& graph,

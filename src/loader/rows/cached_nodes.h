@@ -55,6 +55,13 @@ inline constexpr int64_t kPresampledSteps = 20;
                                                       const TableRequest& request,
                                                       const std::optional<Membership>& membership);
 
+// int64: the rows of the table that a cache of `count` rows in front of it holds.
+[[nodiscard]] Array hottest_rows_of(const Graph& graph,
+                                    const LoaderOptions& options,
+                                    const TableRequest& request,
+                                    const NodeUses& uses,
+                                    int64_t count);
+
 // How often each of the `num_rows` rows of a node table may be used: as its node is the source of
 // edges. Of larger graphs some of the edges, about 2^27, are counted.
 [[nodiscard]] std::vector<int64_t> uses_by_row(const Graph& graph,

@@ -24,12 +24,9 @@ class DeviceBatchSource final : public BatchSource {
         side_(*parts_->device_side),
         stream_(side_.device()),
         pool_(side_.pool()->on(stream_.handle())) {
-    const SampleOptions& sample = parts_->options.sample;
     if (side_.graph() != nullptr)
-      sampler_ = std::make_unique<CudaSampler>(side_.graph(), sample, pool_, stream_.handle(),
-                                               parts_->options.device.order);
-    else
-      host_sampler_ = std::make_unique<NeighborSampler>(parts_->graph, sample, parts_->pool);
+      sampler_ = std::make_unique<CudaSampler>(side_.graph(), parts_->options.sample, pool_,
+                                               stream_.handle(), parts_->options.device.order);
   }
   ~DeviceBatchSource() override { finish(); }
   DeviceBatchSource(const DeviceBatchSource&) = delete;
@@ -41,6 +38,7 @@ class DeviceBatchSource final : public BatchSource {
 
   void fetch(Batch& batch, BatchReads* /*reads*/, const std::atomic<bool>& stop) override {
     finish_on_error(batch, [&] {
+      if (sampler_ == nullptr) upload_sampled(batch);
       fetch_on_stream(batch, stop);
       stream_.synchronize();
     });
@@ -53,13 +51,21 @@ class DeviceBatchSource final : public BatchSource {
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
     if (sampler_ != nullptr) {
       batch.minibatch = sampler_->sample(seeds.view(), epoch, step, &stop);
-    } else {
-      on_host_ = host_sampler_->sample(seeds.view(), epoch, step, &stop, seeds.view_excluded());
-      batch.minibatch = on_host_;
-      for_each_array(batch.minibatch, [&](Array& array) {
-        if (array.data != nullptr) array = upload(array);
-      });
+      return;
     }
+    if (host_sampler_ == nullptr)
+      host_sampler_ =
+          std::make_unique<NeighborSampler>(parts_->graph, parts_->options.sample, parts_->pool);
+    batch.minibatch =
+        host_sampler_->sample(seeds.view(), epoch, step, &stop, seeds.view_excluded());
+  }
+
+  // What processors sampled, here or in the thread of a group.
+  void upload_sampled(Batch& batch) {
+    on_host_ = batch.minibatch;
+    for_each_array(batch.minibatch, [&](Array& array) {
+      if (array.data != nullptr) array = upload(array);
+    });
   }
 
   void fetch_on_stream(Batch& batch, const std::atomic<bool>& stop) {
@@ -87,9 +93,17 @@ class DeviceBatchSource final : public BatchSource {
   // In memory of `device` or of the host.
   Array ids_of(size_t table, int device, const Minibatch& minibatch) {
     const TableRequest& request = parts_->options.tables[table];
-    if (device != kHost) return rows_on_stream(table, minibatch);
+    const bool is_on_device = device != kHost;
+    if (is_on_device && is_numbered_by_node(request)) return rows_on_stream(table, minibatch);
     if (on_host_.n_id.empty()) on_host_ = ids_to_host(minibatch);
-    return rows_of(*parts_->graph, request, on_host_, *parts_->pool);
+    const Array ids = rows_of(*parts_->graph, request, on_host_, *parts_->pool);
+    return is_on_device ? upload(ids) : ids;
+  }
+
+  // Else a part of the graph has the rows of some nodes, and processors look their numbers up.
+  [[nodiscard]] bool is_numbered_by_node(const TableRequest& request) const {
+    if (request.is_of_edges() || request.table() != nullptr) return true;
+    return parts_->graph->node_types()[static_cast<size_t>(request.node_type)].rows.is_whole();
   }
 
   Array rows_on_stream(size_t table, const Minibatch& minibatch) {
@@ -166,9 +180,9 @@ class DeviceBatchSource final : public BatchSource {
   const DeviceSide& side_;
   const CudaStream stream_;
   const std::shared_ptr<BufferPool> pool_;
-  std::unique_ptr<CudaSampler> sampler_;  // or processors sample
-  std::unique_ptr<NeighborSampler> host_sampler_;
-  Minibatch on_host_;  // the minibatch, or its ids alone
+  std::unique_ptr<CudaSampler> sampler_;           // or processors sample
+  std::unique_ptr<NeighborSampler> host_sampler_;  // made on first use
+  Minibatch on_host_;                              // the minibatch, or its ids alone
   std::vector<Array> being_copied_;
 };
 

@@ -16,6 +16,7 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
 }
 
 std::string why_cpu_samples(const LoaderOptions& options) {
+  if (options.cooperative.membership) return "ranks cooperate, which sample on the CPU";
   const bool excludes =
       std::any_of(options.links.begin(), options.links.end(),
                   [](const InputEdges& edges) { return !edges.excluded.empty(); });
@@ -67,8 +68,7 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
   if (options.cache_rows == 0 || !request.is_of_nodes() || may_change(request)) return {};
   const NodeUses uses = count_uses(graph, side.loader, side.seeds, side.num_steps,
                                    request.node_type, options.cache_by);
-  const std::vector<int64_t> ids = hottest_nodes(uses, options.cache_rows);
-  return copy(borrow(std::span<const int64_t>(ids)));
+  return hottest_rows_of(*graph, side.loader, request, uses, options.cache_rows);
 }
 
 std::unique_ptr<const DevicePositions> positions_of(const TableRequest& request, int device) {

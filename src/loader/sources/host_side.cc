@@ -107,10 +107,8 @@ class Maker {
     const int type = request.node_type;
     if (uses_.count(type) == 0)
       uses_[type] = count_uses(graph_, options_, seeds_, num_steps_, type, by);
-    const std::vector<int64_t> nodes =
-        hottest_nodes(uses_[type], options_.host.cache_rows,
-                      nodes_behind_cache(*graph_, request, options_.cooperative.membership));
-    const Array found = rows_of_nodes(*graph_, request, nodes, *BufferPool::create());
+    const Array found =
+        hottest_rows_of(*graph_, options_, request, uses_[type], options_.host.cache_rows);
     const auto rows = found.as<int64_t>();
     return {rows.begin(), rows.end()};
   }

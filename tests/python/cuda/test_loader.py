@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from device_batches import assert_same, contents
 from loader_options import OPTIONS
 from small_graphs import NUM_NODES, heterogeneous, homogeneous
 
 import ramet
-from ramet.loading.combinations import GPU, SUPPORTED
+from ramet.loading.combinations import GPU, RANKS_ON_GPU, SUPPORTED
 
 
 @pytest.fixture(scope="module")
@@ -28,35 +29,6 @@ def typed_graph():
 def loader_of(graph, device=None, **arguments):
     options = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 32, "shuffle": True, "seed": 3}
     return ramet.NeighborLoader(graph, **options | arguments, device=device)
-
-
-def tensors_of(value) -> list:
-    if isinstance(value, dict):
-        return [tensor for key in sorted(value, key=str) for tensor in tensors_of(value[key])]
-    return [value]
-
-
-def contents(batch) -> list:
-    """Every tensor of a batch."""
-    found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
-    if batch.batch is not None:
-        found += tensors_of(batch.batch)
-    if batch.expand == "once":
-        return found + [getattr(batch.edges(), name) for name in ("edge_index", "e_id", "position", "edge_weight")]
-    for block in batch.blocks:
-        for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
-            found += tensors_of(getattr(block, name))
-    return found
-
-
-def assert_same(batch, expected, device) -> None:
-    assert batch.fingerprint() == expected.fingerprint()
-    got, wanted = contents(batch), contents(expected)
-    assert len(got) == len(wanted)
-    for tensor, other in zip(got, wanted):
-        assert tensor.device.type == device.type
-        assert tensor.dtype == other.dtype
-        assert torch.equal(tensor.cpu(), other)
 
 
 SAMPLING = {
@@ -234,17 +206,14 @@ def test_bad_arguments(graph, gpu):
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, option):
-    if GPU in SUPPORTED[option]:
-        assert next(iter(loader_of(graph, gpu, **OPTIONS[option]))).num_seeds > 0
+@pytest.mark.parametrize("kind, ranks", [(GPU, None), (RANKS_ON_GPU, ramet.Cooperate())])
+def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, kind, ranks, option):
+    arguments = {"ranks": ranks, **OPTIONS[option]}
+    if kind in SUPPORTED[option]:
+        assert next(iter(loader_of(graph, gpu, **arguments))).num_seeds > 0
     else:
-        with pytest.raises(ValueError, match=f"^{option}( is .*)?, which {GPU} does not take"):
-            loader_of(graph, gpu, **OPTIONS[option])
-
-
-def test_ranks_do_not_cooperate_on_devices(graph, gpu):
-    with pytest.raises(ValueError, match=r"device is .*, which a cooperative loader does not take"):
-        loader_of(graph, gpu, ranks=ramet.Cooperate())
+        with pytest.raises(ValueError, match=f"^{option}( is .*)?, which {kind} does not take"):
+            loader_of(graph, gpu, **arguments)
 
 
 def test_an_estimate_has_the_memory_of_the_device(graph, gpu):

@@ -1,0 +1,166 @@
+"""Batches that ranks make together on their GPUs, and what layers exchange, are those of their CPUs, to the bit.
+docs/cooperative.md, "On GPUs", and docs/semantics.md, sections 10 and 12."""
+
+import emulated_devices
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+from device_batches import assert_same, tensors_of
+from small_graphs import heterogeneous, homogeneous
+
+import ramet
+from ramet import _core
+from ramet._support import torch_devices as devices
+from ramet.distributed import Cooperative, exchange
+
+WORLD = 2
+OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 64, "shuffle": True, "seed": 5}
+TYPED = OPTIONS | {"num_neighbors": [3, 2], "input_nodes": ("paper", "train")}
+
+
+# ---- what ranks do
+
+
+def pairs(store: str, options: dict, placement, make=ramet.NeighborLoader):
+    """(batch of the device, of the CPU) of every step. In the store's folder {rank} stands for the rank."""
+    if _core.cuda_backend() == "emulated":
+        emulated_devices.replace()
+    graph = ramet.open(store.format(rank=dist.get_rank()))
+    options = options | {"ranks": ramet.Cooperate(ownership=None if graph.part else "hash")}
+    loader = make(graph, **options, device="cuda", placement=placement)
+    assert "ranks cooperate" in loader.placement["topology"].why or placement is not None
+    return zip(loader, make(graph, **options), strict=True)
+
+
+def compare(store: str, options: dict, placement=None) -> int:
+    """The number of batches, which are the same."""
+    steps = 0
+    for batch, expected in pairs(store, options, placement):
+        assert_same(batch, expected, devices.as_device(None))
+        there = batch.blocks[0] if batch.expand == "every" else batch.sources
+        here = expected.blocks[0] if batch.expand == "every" else expected.sources
+        assert_same_exchange(batch.x, there, expected.x, here)
+        steps += 1
+    return steps
+
+
+def assert_same_exchange(x, block, expected_x, expected_block) -> None:
+    """Forward and backward."""
+    results = []
+    for rows, of in ((x, block), (expected_x, expected_block)):
+        own = {t: r.clone().requires_grad_() for t, r in (rows if isinstance(rows, dict) else {"": rows}).items()}
+        sources = exchange(own if isinstance(rows, dict) else own[""], of)
+        sum((s * torch.arange(len(s))[:, None]).sum() for s in tensors_of(sources)).backward()
+        results.append([*tensors_of(sources), *(r.grad for r in own.values()), *tensors_of(of.n_id)])
+    for tensor, other in zip(*results, strict=True):
+        assert torch.equal(tensor.detach().cpu(), other)
+
+
+def train(store: str) -> None:
+    """Losses and gradients of a model with a BatchNorm."""
+    models = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        layers = [ramet.nn.SAGEConv(8, 8), torch.nn.BatchNorm1d(8), ramet.nn.GATConv(8, 3)]
+        models.append(Cooperative(Sequence(*layers)))
+    for batches in pairs(store, OPTIONS, None):
+        said = []
+        for model, batch in zip(models, batches):
+            loss = batch.mean(model(batch.x, batch.blocks).square().sum(1))
+            model.zero_grad()
+            loss.backward()
+            said.append([loss, *(p.grad for p in model.parameters())])
+        for tensor, other in zip(*said, strict=True):
+            assert torch.equal(tensor.detach().cpu(), other.detach())
+
+
+class Sequence(torch.nn.Sequential):
+    def forward(self, x, blocks):
+        return self[2](self[1](self[0](x, blocks[0])), blocks[1])
+
+
+def compare_links(store: str) -> None:
+    options = {"num_neighbors": [4, 3], "edges": None, "batch_size": 1000, "negatives": "binary", "exclude": "self"}
+    for batch, expected in pairs(store, options, None, ramet.LinkLoader):
+        assert batch.fingerprint() == expected.fingerprint()
+        assert_same_exchange(batch.x[: batch.num_seeds], batch.ends, expected.x[: batch.num_seeds], expected.ends)
+        assert torch.equal(batch.edge_label_index.cpu(), expected.edge_label_index)
+
+
+def compare_provided(store: str, placement: str) -> None:
+    """Rows of a Table on the ranks' devices."""
+    if _core.cuda_backend() == "emulated":
+        emulated_devices.replace()
+    graph = ramet.open(store)
+    where = {"location": "device", "placement": placement, "ownership": "hash"}
+    table = ramet.Table.create((graph.num_nodes(), 3), init="normal", seed=1, **where)
+    ranks = ramet.Cooperate(ownership=table.ownership)
+    for batch in ramet.NeighborLoader(graph, **OPTIONS, tables={"feat": table}, ranks=ranks, device="cuda"):
+        own = table.gather(batch.n_id.cpu().numpy())
+        np.testing.assert_array_equal(batch.x.cpu().numpy(), own)
+
+
+def refused(store: str, arguments: dict) -> str:
+    """Of rank 1, whose arguments the other does not have."""
+    if _core.cuda_backend() == "emulated":
+        emulated_devices.replace()
+    arguments = arguments if dist.get_rank() == 1 else {}
+    with pytest.raises(ValueError) as error:
+        ramet.NeighborLoader(ramet.open(store), **OPTIONS, ranks=ramet.Cooperate(), **arguments)
+    return str(error.value)
+
+
+# ---- tests
+
+
+@pytest.fixture(scope="module")
+def typed_store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("typed") / "store"
+    ramet.save(heterogeneous(), path)
+    return str(path)
+
+
+CASES = {
+    "as it is": (OPTIONS, None),
+    "once, in place, cached": (
+        OPTIONS | {"expand": "once", "sampler": "labor"},
+        ramet.Placement(tables="in_place", cache_rows=20, cache_by="presampling"),
+    ),
+    "disjoint, staged": (OPTIONS | {"disjoint": True}, ramet.Placement("staged", "staged")),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_batches_are_those_of_the_cpu(gpu, world, store, case):
+    assert min(world.call(compare, store, *CASES[case])) > 1
+
+
+@pytest.mark.parametrize("expand", ["every", "once"])
+def test_of_several_types(gpu, world, typed_store, expand):
+    assert min(world.call(compare, typed_store, TYPED | {"expand": expand})) > 1
+
+
+@pytest.mark.parametrize("place", ["device", "staged"])
+def test_parts_of_a_graph(gpu, world, place, tmp_path):
+    ramet.partition(homogeneous(), WORLD, tmp_path, method="hash")
+    placement = ramet.Placement(tables=place)
+    assert min(world.call(compare, f"{tmp_path}/part-{{rank}}", OPTIONS, placement)) > 1
+
+
+def test_training_has_the_bits_of_the_cpu(gpu, world, store):
+    world.call(train, store)
+
+
+def test_links(gpu, world, store):
+    world.call(compare_links, store)
+
+
+@pytest.mark.parametrize("placement", ["chunked", "distributed"])
+def test_tables_on_the_devices(gpu, world, store, placement):
+    world.call(compare_provided, store, placement)
+
+
+def test_what_ranks_cannot_do_is_refused(gpu, world, store):
+    said = world.call(refused, store, {"device": "cuda"})
+    assert all("rank 1 has device='a GPU', but rank 0 of its group has 'the CPU'" in words for words in said)
