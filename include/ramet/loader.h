@@ -79,7 +79,7 @@ struct LoaderOptions {
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
-  std::vector<PrefetchHints> prefetch_hints = {};  // of host batches, of one stream at a time
+  std::vector<PrefetchHints> prefetch_hints = {};  // of one stream at a time
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
   TransposeAhead transpose = TransposeAhead::kNone;  // of host batches

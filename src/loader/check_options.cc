@@ -209,15 +209,11 @@ void check(const LoaderOptions& options, const Graph& graph) {
     check_table(request, graph, options);
   for (const PrefetchHints& hints : options.prefetch_hints)
     require_index(hints.node_type, std::ssize(graph.node_types()), "node type");
-  if (!options.prefetch_hints.empty() && options.device.index != kHost)
-    throw_invalid("prefetch hints are given for batches of the host alone");
   if (options.transpose != TransposeAhead::kNone && options.device.index != kHost)
     throw_invalid("blocks are transposed ahead, which is for batches of the host");
   check_cooperating(options, graph);
-  if (options.device.index == kHost)
-    check_host(options);
-  else
-    check_device(options.device, options.tables.size());
+  check_host(options);
+  if (options.device.index != kHost) check_device(options.device, options.tables.size());
 }
 
 void require_at_least(int64_t value, int64_t least, const char* name) {

@@ -53,7 +53,7 @@ std::shared_ptr<const BatchPlan> plan_of(const LoaderOptions& options, int64_t n
 int threads_beside(const DeviceSide& side, int cores) {
   int threads = 1;
   for (const PlacementDecision& decision : side.placement()) {
-    if (decision.placement == Location::kStaged) return cores;
+    if (decision.placement == Location::kStaged || reads_ahead(decision.placement)) return cores;
     if (decision.placement == Location::kInPlace) threads = std::min(2, cores);
   }
   return threads;
@@ -79,6 +79,7 @@ SeedsOfStep seeds_of_step(const LoaderParts& parts) {
 std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts,
                                                    const Progress& progress) {
   return DeviceSide::create(parts.graph, {.loader = parts.options,
+                                          .host = parts.host,
                                           .threads = parts.max_threads,
                                           .pinned = parts.pool,
                                           .seeds = seeds_of_step(parts),
@@ -101,12 +102,11 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
                       .pool = on_device ? create_pinned_pool() : BufferPool::create()});
   const int threads = parts->options.threads, prefetch = parts->options.prefetch;
   parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
+  parts->host =
+      make_host_side(parts->graph, parts->options, seeds_of_step(*parts), parts->plan->num_steps());
   if (on_device) {
     parts->device_side = make_device_side(*parts, progress);
     if (threads == 0) parts->max_threads = threads_beside(*parts->device_side, parts->max_threads);
-  } else {
-    parts->host = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
-                                 parts->plan->num_steps());
   }
   parts->options.cooperative.presampled.clear();  // as large as the graph has nodes
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
@@ -268,7 +268,7 @@ int NeighborLoader::max_sampled() const {
 }
 
 int64_t NeighborLoader::cache_bytes() const {
-  return parts_->host.caches == nullptr ? 0 : parts_->host.caches->memory_bytes();
+  return parts_->host.caches->memory_bytes();
 }
 
 const LoaderOptions& NeighborLoader::options() const {

@@ -21,7 +21,7 @@ struct LoaderParts {
   std::shared_ptr<BufferPool> pool;       // of the host, page-locked where there is a device
   int max_threads = 1, max_prefetch = 1;
   std::shared_ptr<const DeviceSide> device_side = nullptr;  // nullptr: host batches
-  HostSide host = {};                                       // of host batches
+  HostSide host = {};
   mutable LoaderStats stats = {};
 };
 

@@ -16,6 +16,7 @@ PROVIDED = "a ramet.Table in tables"
 EMBEDDED = "a ramet.nn.Embedding in tables"
 EMBEDDED_ON_DISK = "a ramet.nn.Embedding on a disk in tables"
 PROVIDED_THERE = "a ramet.Table on a device in tables"
+ON_DISK = "placement.tables='disk'"
 EVERYWHERE = (CPU, GPU, RANKS, RANKS_ON_GPU)
 ON_GPU, HOST_ALONE = (GPU, RANKS_ON_GPU), (CPU, RANKS)
 
@@ -30,7 +31,7 @@ SUPPORTED = {
     PROVIDED: EVERYWHERE,
     PROVIDED_THERE: ON_GPU,
     EMBEDDED: EVERYWHERE,
-    EMBEDDED_ON_DISK: HOST_ALONE,
+    EMBEDDED_ON_DISK: EVERYWHERE,
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU,),
     "features.hide": EVERYWHERE,
@@ -41,15 +42,15 @@ SUPPORTED = {
     "placement.topology='in_place'": (CPU, GPU, RANKS),
     "placement.topology='staged'": ON_GPU,
     "placement.tables='device'": ON_GPU,
-    "placement.tables='disk'": HOST_ALONE,
+    ON_DISK: EVERYWHERE,
     "placement.tables='in_place'": EVERYWHERE,
     "placement.tables='staged'": ON_GPU,
     "placement.cache_rows": EVERYWHERE,
     "placement.cache_by='degree'": EVERYWHERE,
-    "placement.cache_by='look-ahead'": HOST_ALONE,
+    "placement.cache_by='look-ahead'": EVERYWHERE,
     "placement.cache_by='presampling'": EVERYWHERE,
-    "placement.cache_by='recency'": HOST_ALONE,
-    "placement.look_ahead": HOST_ALONE,
+    "placement.cache_by='recency'": EVERYWHERE,
+    "placement.look_ahead": EVERYWHERE,
     "placement.device_memory": ON_GPU,
     "placement.max_sms": ON_GPU,
     "placement.order='as_given'": ON_GPU,
@@ -59,6 +60,8 @@ SUPPORTED = {
 
 FUSE = "features.fuse"
 NEED_BLOCKS = (FUSE, "features.transpose")  # which expand="once" does not make
+# What a device's loader caches in host memory alone, before a disk.
+OF_HOST_CACHES = ("placement.cache_by='look-ahead'", "placement.cache_by='recency'", "placement.look_ahead")
 NOT_FUSED = ("placement.cache_rows", "features.hide")
 
 
@@ -77,6 +80,9 @@ def check(kind: str, given: dict) -> None:
             raise ValueError(f"{said}, which {kind} does not take, only {' or '.join(takers)}")
         if name in NEED_BLOCKS and given.get("expand") == "once":
             raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
+    for name in OF_HOST_CACHES:
+        if kind in ON_GPU and name in given and ON_DISK not in given:
+            raise ValueError(f"{name}, which {kind} takes with {ON_DISK} alone")
     for name in NOT_FUSED:
         if FUSE in given and name in given:
             raise ValueError(f"{FUSE} is True, which sums rows where they lie, but {name} is {given[name]}")
@@ -93,6 +99,7 @@ def as_markdown() -> str:
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
+        f"On a GPU {', '.join(f'`{name}`' for name in OF_HOST_CACHES)} are for rows on a disk.",
         f"`{FUSE}` sums rows where they lie: it refuses {' and '.join(f'`{name}`' for name in NOT_FUSED)}.",
         "",
         "| option | CPU | GPU | cooperating ranks | cooperating ranks on GPUs |",

@@ -70,12 +70,10 @@ def _or(default: int, value, name: str, most: int) -> int:
 
 def _placed(config: LoaderConfig, ranks: LoaderRanks, owners: list | None, presampled: list | None) -> dict:
     names = [name for _, name in config.requests]
-    placed: dict
+    together, pulls = ranks.together is not None, ranks.pulling is not None
+    placed: dict = {"host": on_host(config.placement, names, config.device, together=together, pulls=pulls)}
     if config.device is not None:
-        placed = {"device": on_device(config.placement, names, config.device.index)}
-    else:
-        together, pulls = ranks.together is not None, ranks.pulling is not None
-        placed = {"host": on_host(config.placement, names, together=together, pulls=pulls)}
+        placed["device"] = on_device(config.placement, names, config.device.index)
     if owners is not None:
         rank = ranks.group.rank
         placed["cooperative"] = _core.CooperativeOptions(owners=owners, rank=rank, presampled=presampled or [])

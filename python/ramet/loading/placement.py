@@ -25,15 +25,17 @@ class Placement:
 
     topology, tables: with a device, "device" (a copy in its memory), "in_place" (it reads host memory, of which all
         processes share one copy), "staged" (the CPU gathers or samples, and copies) or "auto" (a copy if it fits, else
-        the faster of the other two, measured). On the CPU, "in_place" (threads read the store's memory), of tables
-        "disk" (rows are read from files by requests of their own: docs/disk.md), or "auto" ("disk" where memory could
-        not hold the table). `tables` may be a dict by table name; others are "auto".
+        the faster of the other two, measured). On the CPU, "in_place" (threads read the store's memory) or "auto"
+        ("disk" where memory could not hold the table). Of tables also "disk": rows are read from files by requests of
+        their own (docs/disk.md), and with a device copied there. `tables` may be a dict by table name; others are
+        "auto".
     cache_rows: the maximum number of cached rows per node table that is gathered at all nodes; `cache_use` counts hits.
-        With a device: in device memory, for tables of the graph that are read in place. On the CPU: in memory, for
-        tables of the graph, and in `tables=` for rows on a disk or on other machines, which must not change then.
+        With a device: in device memory, for tables that are read in place and not writable; or, where a table is on a
+        disk, in host memory for such tables alone. On the CPU: in memory, for tables of the graph, and in `tables=`
+        for rows on a disk or on other machines, which must not change then.
     cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
         first 20 batches. Both are chosen when the loader is made, among all nodes; with cooperating ranks, the rank's
-        own nodes; for shared tables, rows on other machines. Only on the CPU: "recency", the rows used last, and
+        own nodes; for shared tables, rows on other machines. Only in host memory: "recency", the rows used last, and
         "look-ahead", the rows whose next use is nearest. None: "degree" with a device, "look-ahead" in front of a disk
         or of other machines, else "recency". docs/caches.md compares them.
     look_ahead: with "look-ahead", the number of batches that are sampled before the rows of one are chosen.
@@ -124,13 +126,15 @@ def as_placement(value) -> Placement:
 
 def on_device(placement: Placement, table_names: list[str], index: int) -> _core.DeviceOptions:
     """What the engine's loader takes of a placement. ValueError for a table that the loader does not gather."""
+    places = _places(placement, table_names)
+    caches_disk = not READ_AHEAD.isdisjoint(places)
     return _core.DeviceOptions(
         index=index,
         topology=placement.topology,
-        tables=_places(placement, table_names),
+        tables=places,
         copy_bytes=-1 if placement.device_memory is None else int(placement.device_memory),
-        cache_rows=int(placement.cache_rows),
-        cache_by=placement.cache_by or "degree",
+        cache_rows=0 if caches_disk else int(placement.cache_rows),
+        cache_by="degree" if caches_disk else placement.cache_by or "degree",
         max_sms=None if placement.max_sms is None else int(placement.max_sms),
         order=placement.order,
     )
@@ -141,14 +145,15 @@ def presamples(placement: Placement) -> bool:
     return placement.cache_rows > 0 and placement.cache_by == "presampling"
 
 
-def on_host(placement: Placement, table_names: list[str], *, together: bool, pulls: bool) -> _core.HostOptions:
-    """As on_device(). together: of ranks that cooperate or pull rows from each other, whose caches must be of one kind,
-    whatever their machines' memory holds."""
+def on_host(placement: Placement, table_names: list[str], device, *, together: bool, pulls: bool) -> _core.HostOptions:
+    """As on_device(). With a device: of its tables on a disk. together: of ranks that cooperate or pull rows from each
+    other, whose caches must be of one kind, whatever their machines' memory holds."""
     places = _places(placement, table_names)
-    by_asked = "look-ahead" if pulls or READ_AHEAD.intersection(places) else "recency"
+    reads_ahead = not READ_AHEAD.isdisjoint(places)
+    by_asked = "look-ahead" if pulls or reads_ahead else "recency"
     return _core.HostOptions(
-        tables=places,
-        cache_rows=int(placement.cache_rows),
+        tables=places if device is None else [],
+        cache_rows=int(placement.cache_rows) if device is None or reads_ahead else 0,
         cache_by=placement.cache_by or (by_asked if together else "auto"),
         look_ahead=int(placement.look_ahead),
     )

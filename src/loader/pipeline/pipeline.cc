@@ -12,7 +12,7 @@ namespace {
 
 bool is_ordered(const LoaderParts& parts) {
   const HostSide& host = parts.host;
-  return host.reads_ahead || (host.caches != nullptr && host.caches->has_any());
+  return host.reads_ahead || host.caches->has_any();
 }
 
 // Those of a group of ranks that sample together work on one batch together.

@@ -15,10 +15,10 @@ AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work) {
   const HostOptions& host = parts.options.host;
   if (group_work == GroupWork::kNone)
     return {.reading = parts.host.reads_ahead ? kReadsAhead : 0,
-            .known = parts.host.caches == nullptr ? 0 : parts.host.caches->window()};
+            .known = parts.host.caches->window()};
   const bool may_look = host.cache_by == CacheBy::kLookAhead || host.cache_by == CacheBy::kAuto;
-  const auto& placed = host.tables;
-  const bool reads = std::any_of(placed.begin(), placed.end(), reads_ahead);
+  const std::vector<Location>& wanted = wanted_locations(parts.options);
+  const bool reads = std::any_of(wanted.begin(), wanted.end(), reads_ahead);
   return {.reading = reads ? kReadsAhead : 0,
           .known = may_look && host.cache_rows > 0 ? host.look_ahead : 0};
 }

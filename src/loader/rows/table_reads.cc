@@ -46,6 +46,7 @@ void BatchReads::complete(const ReadContext& context, const std::atomic<bool>& s
   batch.tables.resize(reads_.size());
   for (size_t i = 0; i < reads_.size() && !stop.load(); ++i) {
     const RowSource* const source = parts_.host.sources[i].get();
+    if (source == nullptr) continue;
     if (reads_[i] == nullptr) {
       ids_[i] = rows_of(*parts_.graph, parts_.options.tables[i], batch.minibatch, *context.pool);
       reads_[i] = source->submit(ids_[i], context);
@@ -118,9 +119,9 @@ std::unique_ptr<BatchReads> TableReads::begin(ReadContext context, const Batch& 
       if (cache->window() == 0) cache->announce(ids_of(batch, i, *context.pool));
       reads->reads_[i] = cache->begin(context);
       reads->is_cached_[i] = true;
-    } else if (parts_->host.sources[i]->reads_ahead()) {
+    } else if (const auto& source = parts_->host.sources[i]; source && source->reads_ahead()) {
       reads->ids_[i] = ids_of(batch, i, *context.pool);
-      reads->reads_[i] = parts_->host.sources[i]->submit(reads->ids_[i], context);
+      reads->reads_[i] = source->submit(reads->ids_[i], context);
     }
   }
   return reads;
@@ -143,7 +144,6 @@ void fetch_alone(std::shared_ptr<const LoaderParts> parts,
                  const ReadContext& context,
                  Batch& batch) {
   const std::atomic<bool> never{false};
-  if (parts->host.caches == nullptr) return source.fetch(batch, nullptr, never);
   TableReads reads(std::move(parts));
   reads.announce(batch);
   const std::unique_ptr<BatchReads> begun = reads.begin(context, batch);

@@ -10,6 +10,7 @@
 #include "loader/batch_arrays.h"
 #include "loader/loader_parts.h"
 #include "loader/rows/batch_rows.h"
+#include "loader/rows/table_reads.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
@@ -36,8 +37,9 @@ class DeviceBatchSource final : public BatchSource {
     finish_on_error(batch, [&] { sample_on_stream(batch, stop); });
   }
 
-  void fetch(Batch& batch, BatchReads* /*reads*/, const std::atomic<bool>& stop) override {
+  void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) override {
     finish_on_error(batch, [&] {
+      complete(reads, *parts_, {.pool = parts_->pool}, stop, batch);
       if (sampler_ == nullptr) upload_sampled(batch);
       fetch_on_stream(batch, stop);
       stream_.synchronize();
@@ -78,11 +80,16 @@ class DeviceBatchSource final : public BatchSource {
     std::vector<Array> ids(sources.size());  // live until the reads are complete
     std::vector<std::unique_ptr<RowRead>> reads;
     for (size_t i = 0; i < sources.size() && !stop.load(); ++i) {
+      if (sources[i] == nullptr) {
+        batch.tables[i] = upload(batch.tables[i]);
+        reads.emplace_back();
+        continue;
+      }
       ids[i] = ids_of(i, sources[i]->ids_device(), batch.minibatch);
       reads.push_back(sources[i]->submit(ids[i], context));
     }
-    batch.tables.resize(sources.size());
     for (size_t i = 0; i < reads.size(); ++i) {
+      if (reads[i] == nullptr) continue;
       GatheredRows gathered = reads[i]->complete();
       batch.tables[i] = std::move(gathered.rows);
       hide_seeds(parts_->options.tables[i], batch.minibatch, batch.tables[i], stream_.handle());

@@ -17,6 +17,9 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
 
 std::string why_cpu_samples(const LoaderOptions& options) {
   if (options.cooperative.membership) return "ranks cooperate, which sample on the CPU";
+  const auto& tables = options.device.tables;
+  if (std::any_of(tables.begin(), tables.end(), reads_ahead) || !options.prefetch_hints.empty())
+    return "rows are read from a disk, for which the CPU samples";
   const bool excludes =
       std::any_of(options.links.begin(), options.links.end(),
                   [](const InputEdges& edges) { return !edges.excluded.empty(); });
@@ -43,9 +46,9 @@ ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph,
   }
 }
 
-// The graph's rows stay as they are. Given ones may be written between batches.
+// The graph's rows stay as they are. Those of a writable table may be written between batches.
 bool may_change(const TableRequest& request) {
-  return request.table() != nullptr;
+  return request.table() != nullptr && request.table()->rows().writable;
 }
 
 // Why a device cannot read a table of the host in place; empty where it may.
@@ -106,6 +109,12 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   if (topology != Location::kStaged)
     side->graph_ = CudaGraph::create(graph, device.index, topology, options.progress);
   for (size_t i = 0; i < loader.tables.size(); ++i) {
+    if (is_on_host_side(loader, i)) {
+      side->positions_.emplace_back();
+      side->placement_.push_back(options.host.placement[i]);
+      side->sources_.emplace_back();
+      continue;
+    }
     const TableRequest& request = loader.tables[i];
     const Table table = table_of(*graph, request);
     const bool is_there = table.rows().device != kHost;

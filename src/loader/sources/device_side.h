@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loader/rows/cached_nodes.h"
+#include "loader/sources/host_side.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "tables/device/device_positions.h"
@@ -16,6 +17,7 @@ namespace ramet {
 // What a device side is made for.
 struct DeviceSideOptions {
   const LoaderOptions& loader;
+  const HostSide& host;                // the tables that processors read
   int threads = 1;                     // of the loader, at most
   std::shared_ptr<BufferPool> pinned;  // page-locked
   SeedsOfStep seeds;                   // of the steps below num_steps
@@ -33,7 +35,7 @@ class DeviceSide {
   [[nodiscard]] const std::shared_ptr<DevicePool>& pool() const { return pool_; }
   // nullptr where processors sample.
   [[nodiscard]] const std::shared_ptr<const CudaGraph>& graph() const { return graph_; }
-  // By LoaderOptions::tables.
+  // By LoaderOptions::tables; nullptr: of the host side.
   [[nodiscard]] const std::vector<std::shared_ptr<const RowSource>>& sources() const {
     return sources_;
   }

@@ -50,11 +50,18 @@ class Maker {
         {request.name, placement.location, bytes_of(table), std::move(placement.why)});
   }
 
+  void leave_out() {
+    side_.sources.emplace_back();
+    side_.placement.emplace_back();
+    makers_.emplace_back();
+  }
+
   HostSide take() {
     side_.caches = std::make_shared<const TableCaches>(std::move(makers_));
-    side_.reads_ahead = !options_.prefetch_hints.empty() ||
-                        std::any_of(side_.sources.begin(), side_.sources.end(),
-                                    [](const auto& source) { return source->reads_ahead(); });
+    side_.reads_ahead =
+        !options_.prefetch_hints.empty() ||
+        std::any_of(side_.sources.begin(), side_.sources.end(),
+                    [](const auto& source) { return source && source->reads_ahead(); });
     return std::move(side_);
   }
 
@@ -124,14 +131,27 @@ class Maker {
 
 }  // namespace
 
+const std::vector<Location>& wanted_locations(const LoaderOptions& options) {
+  return options.device.index == kHost ? options.host.tables : options.device.tables;
+}
+
+bool is_on_host_side(const LoaderOptions& options, size_t table) {
+  const std::vector<Location>& wanted = wanted_locations(options);
+  return options.device.index == kHost || (!wanted.empty() && reads_ahead(wanted[table]));
+}
+
 HostSide make_host_side(const std::shared_ptr<const Graph>& graph,
                         const LoaderOptions& options,
                         const SeedsOfStep& seeds,
                         int64_t num_steps) {
-  const std::vector<Location>& locations = options.host.tables;
+  const std::vector<Location>& wanted = wanted_locations(options);
   Maker maker(graph, options, seeds, num_steps);
-  for (size_t i = 0; i < options.tables.size(); ++i)
-    maker.add(options.tables[i], locations.empty() ? Location::kAuto : locations[i]);
+  for (size_t i = 0; i < options.tables.size(); ++i) {
+    if (is_on_host_side(options, i))
+      maker.add(options.tables[i], wanted.empty() ? Location::kAuto : wanted[i]);
+    else
+      maker.leave_out();
+  }
   return maker.take();
 }
 

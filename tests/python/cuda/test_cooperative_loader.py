@@ -127,6 +127,7 @@ CASES = {
         OPTIONS | {"expand": "once", "sampler": "labor"},
         ramet.Placement(tables="in_place", cache_rows=20, cache_by="presampling"),
     ),
+    "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
     "disjoint, staged": (OPTIONS | {"disjoint": True}, ramet.Placement("staged", "staged")),
 }
 

@@ -188,7 +188,7 @@ def test_loaders_of_the_device_read_them_in_place(gpu, placement):
     ("pieces", "place", "taken"),
     [("continuous", "auto", None), ("continuous", "in_place", "in_place"), ("chunked", "auto", "staged")],
 )
-def test_loaders_of_the_device_read_what_was_last_written_to_the_host(gpu, pieces, place, taken, tmp_path):
+def test_loaders_of_the_device_read_what_was_last_written_to_the_host(gpu, pieces, place, taken):
     graph, options = homogeneous(), {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 300}
     owners = {"placement": pieces, "ownership": "hash" if pieces == "chunked" else None}
     table = ramet.Table.create((NUM_NODES, 6), "float16", init="normal", **owners)
@@ -206,6 +206,21 @@ def test_loaders_of_the_device_read_what_was_last_written_to_the_host(gpu, piece
     for wrong, words in refused.items():
         with pytest.raises(ValueError, match=f"placement of 'feat' is '{wrong}', but .*{words}"):
             ramet.NeighborLoader(graph, **options, placement={"feat": wrong})
-    on_disk = ramet.nn.Embedding(NUM_NODES, 3, location="disk", path=tmp_path, cache_rows=9)
-    with pytest.raises(ValueError, match=r"on a disk in tables is \['node'\], which a loader with a device does not"):
-        ramet.NeighborLoader(graph, **options | {"tables": {"node": on_disk}})
+
+
+def test_embeddings_on_a_disk_learn_the_same_bits(gpu, tmp_path):
+    """Rows that the loop looks up are read ahead of it."""
+    graph, learned = homogeneous(), []
+    for device in (None, "cuda"):
+        folder = tmp_path / str(device)
+        folder.mkdir()
+        embedding = ramet.nn.Embedding(NUM_NODES, 3, location="disk", path=folder, cache_rows=99, seed=1)
+        optimizer = ramet.optim.AdaGrad(embedding, lr=0.1)
+        tables = {"node": embedding}
+        loader = ramet.NeighborLoader(graph, [4, 3], "train", 300, shuffle=True, tables=tables, device=device)
+        for batch in loader:
+            optimizer.zero_grad()
+            embedding(batch.n_id).square().sum().backward()
+            optimizer.step()
+        learned.append(rows_of(embedding.table))
+    np.testing.assert_array_equal(*learned)

@@ -22,6 +22,14 @@ def graph():
 
 
 @pytest.fixture(scope="module")
+def stored(graph, tmp_path_factory):
+    """The graph in files."""
+    path = tmp_path_factory.mktemp("graph") / "store"
+    ramet.save(graph, path)
+    return ramet.open(path)
+
+
+@pytest.fixture(scope="module")
 def typed_graph():
     return heterogeneous()
 
@@ -88,6 +96,25 @@ def test_the_order_of_reading_does_not_change_batches(graph, gpu, sampler, order
         assert_same(batch, expected, gpu)
 
 
+@pytest.mark.parametrize(
+    "cache", [{}, {"cache_rows": 100}, *({"cache_rows": 100, "cache_by": by} for by in ("recency", "presampling"))]
+)
+def test_rows_of_a_disk_are_copied_to_the_device(stored, gpu, cache):
+    """Processors sample and read ahead, through their caches; other tables are on the device."""
+    features = ramet.Features(hide={"half": 1})
+    placement = ramet.Placement(tables={"feat": "disk", "half": "disk"}, **cache)
+    arguments = {"tables": ("feat", "half", "label"), "features": features, "threads": 2}
+    loader = loader_of(stored, gpu, placement=placement, **arguments)
+    places = {name: placed.place for name, placed in loader.placement.items()}
+    assert places == {"topology": "staged", "feat": "disk", "half": "disk", "label": "device"}
+    assert "read from a disk" in loader.placement["topology"].why
+    for batch, expected in zip(loader, loader_of(stored, **arguments), strict=True):
+        assert_same(batch, expected, gpu)
+        assert sum(batch.cache_use.values()) == (2 * len(batch.n_id) if cache else 0)
+    with pytest.raises(ValueError, match="read from a disk, for which the CPU samples: the topology's placement is"):
+        loader_of(stored, gpu, placement=ramet.Placement("device", "disk"))
+
+
 def test_placement_by_table(graph, gpu):
     loader = loader_of(graph, gpu, placement={"topology": "staged", "feat": "in_place"})
     places = {name: placed.place for name, placed in loader.placement.items()}
@@ -109,9 +136,14 @@ def test_heterogeneous_graphs(typed_graph, gpu):
 
 
 @pytest.mark.parametrize("cache_by", ["degree", "presampling"])
-def test_a_cache_gives_the_same_rows_and_is_counted(graph, gpu, cache_by):
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_cache_gives_the_same_rows_and_is_counted(graph, gpu, cache_by, is_given):
+    """Also of a Table that is read-only."""
+    rows = graph.table("feat").numpy()
+    assert not rows.flags.writeable
+    arguments = {"tables": {"feat": ramet.Table(rows), "label": None}} if is_given else {}
     placement = ramet.Placement("device", "in_place", 100, cache_by, order="sorted", max_sms=0)
-    loader = loader_of(graph, gpu, placement=placement)
+    loader = loader_of(graph, gpu, placement=placement, **arguments)
     hits = misses = 0
     for batch, expected in zip(loader, loader_of(graph), strict=True):
         assert_same(batch, expected, gpu)
@@ -201,14 +233,17 @@ def test_bad_arguments(graph, gpu):
         loader_of(graph, gpu, placement={"feat": "gpu"})
     with pytest.raises(ValueError, match=r"placement\.tables names 'feta'; there is"):
         loader_of(graph, gpu, placement={"feta": "device"})
+    with pytest.raises(ValueError, match="cache_by='recency', which a loader with a device takes with"):
+        loader_of(graph, gpu, placement=ramet.Placement(cache_rows=3, cache_by="recency"))
     with pytest.raises(TypeError, match="placement is 3"):
         loader_of(graph, gpu, placement=3)
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("kind, ranks", [(GPU, None), (RANKS_ON_GPU, ramet.Cooperate())])
-def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, kind, ranks, option):
+def test_loaders_with_a_device_take_what_the_table_says(graph, stored, gpu, kind, ranks, option):
     arguments = {"ranks": ranks, **OPTIONS[option]}
+    graph = stored if "disk" in str(arguments.get("placement")) else graph
     if kind in SUPPORTED[option]:
         assert next(iter(loader_of(graph, gpu, **arguments))).num_seeds > 0
     else:
