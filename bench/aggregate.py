@@ -170,13 +170,11 @@ def add_roofline(report: Report, chosen, block) -> None:
     work = 2e-9 * x.numel() * hidden
     bytes_moved = 4e-9 * (x.numel() + weight.numel() + block.num_dst * hidden)
     points["first layer's matrix product"] = [work / bytes_moved, work * rate(lambda: torch.mm(x, weight, out=out))]
-    report.keep("roofline", {"peaks": peaks, "points": points})
     lines = [
         [name, f"{intensity:.2f}", f"{done:.1f}", f"{done / min(peaks['GFLOP/s'], peaks['GB/s'] * intensity):.2f}"]
         for name, (intensity, done) in points.items()
     ]
     report.note(f"**Roofline.** Peaks: {peaks['GFLOP/s']:.0f} GFLOP/s, {peaks['GB/s']:.1f} GB/s read in order.")
-    report.note("![GFLOP/s against FLOP per byte](aggregate.svg)")
     report.table(["part of a step", "FLOP per byte", "GFLOP/s", "share of the roof"], lines)
 
 

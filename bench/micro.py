@@ -39,12 +39,10 @@ FAMILIES = {
     "labor": ("M in-edges/s", [(OURS, "scalar scan"), (OURS, "read"), ("ramet, kappa 8", OURS)]),
     "relabel": ("M ids/s", [(OURS, "replay"), (OURS, "unordered_map")]),
     "csc": ("M edges/s", [(OURS, "counting sort"), (TWO, OURS)]),
-    "random": ("M/s", [(OURS, "mt19937_64"), (OURS, "minstd"), (OURS, "std::shuffle")]),
-    "store": ("k/s", [(OURS, "system calls")]),
     "update": ("M rows/s", [(OURS, "traffic"), (TWO, "traffic, 2 threads"), (TWO, OURS)]),
 }
-ON_GRAPHS = {"cache", "labor", "sampler", "store"}
-SCALE = {"G": 1e-9, "M": 1e-6, "k": 1e-3}
+ON_GRAPHS = {"cache", "labor", "sampler"}
+SCALE = {"G": 1e-9, "M": 1e-6}
 NAME = re.compile(r"(?P<family>\w+)/(?P<case>[^|]+)\|(?P<variant>.+?)(/min_time:[\d.]+)?(/real_time)?(/threads:\d+)?$")
 
 

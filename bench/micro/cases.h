@@ -36,10 +36,8 @@ void add_cache(const Options& options);
 void add_csc(const Options& options);
 void add_gather(const Options& options);
 void add_labor(const Options& options);
-void add_random(const Options& options);
 void add_relabel(const Options& options);
 void add_sampler(const Options& options);
-void add_store(const Options& options);
 void add_update(const Options& options);
 
 }  // namespace ramet::bench

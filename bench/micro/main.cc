@@ -46,10 +46,8 @@ int main(int argc, char** argv) try {
   ramet::bench::add_csc(options);
   ramet::bench::add_gather(options);
   ramet::bench::add_labor(options);
-  ramet::bench::add_random(options);
   ramet::bench::add_relabel(options);
   ramet::bench::add_sampler(options);
-  ramet::bench::add_store(options);
   ramet::bench::add_update(options);
   benchmark::AddCustomContext("isa", ramet::name(ramet::isa()));
   benchmark::RunSpecifiedBenchmarks();
