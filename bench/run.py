@@ -66,8 +66,8 @@ QUICK = (
     "build_tables",
 )
 ON_GPU = tuple(gpu_check.BENCHMARKS)
-# Graphs of 4 to 13 GB, made in minutes; bits, not time, for minutes; namespaces, which root may make.
-LONG = ("topology", "equality", "inference", "machines")
+# Graphs of 4 to 13 GB, made in minutes; namespaces, which root may make.
+LONG = ("topology", "inference", "machines")
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 
