@@ -14,7 +14,6 @@ beside the bound of the memory, are in the micro benchmarks.
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 import time
 import warnings
@@ -183,13 +182,11 @@ def main(chosen, report: Report) -> None:
     torch.set_num_threads(THREADS)
     graph, batch, block = first_block(chosen)
     report.note(f"The block has {block.num_src:,} sources, {block.num_dst:,} destinations, {block.num_edges:,} edges.")
-    with contextlib.ExitStack() as stack:
-        peer = None
-        if "dgl" in chosen.peers:
-            file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "block.npz"
-            np.savez(file, indptr=block.indptr, indices=block.indices, num_src=block.num_src)
-            peer = stack.enter_context(Peer(chosen.peers["dgl"], "dgl_aggregate.py", file))
-        add_means(report, chosen, block, peer)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "block.npz"
+        np.savez(file, indptr=block.indptr, indices=block.indices, num_src=block.num_src)
+        with Peer.of(chosen, "dgl", "dgl_aggregate.py", file) as peer:
+            add_means(report, chosen, block, peer)
     add_fused(report, chosen, graph, batch, block)
     add_roofline(report, chosen, block)
 
