@@ -10,9 +10,9 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
-from ramet._support.arguments import ROW_ORDERS, check_word
+from ramet._support.arguments import ROW_ORDERS, as_int, check_word
 from ramet._support.progress import locking_progress
-from ramet.arrays import INT32_MAX, as_count, as_rows
+from ramet.arrays import INT32_MAX, as_rows
 from ramet.cuda.index import as_ids, rows_of
 from ramet.dtypes import Quantized, dtype_name
 from ramet.graph import Graph
@@ -285,7 +285,7 @@ class UnifiedTensor:
 
 
 def _as_limit(max_sms) -> int | None:
-    return None if max_sms is None else as_count(max_sms, "max_sms", INT32_MAX)
+    return None if max_sms is None else as_int(max_sms, "max_sms", 0, INT32_MAX)
 
 
 def _rebuild(source, device, options: dict) -> UnifiedTensor:

@@ -9,7 +9,8 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
-from ramet.arrays import INT32_MAX, as_count
+from ramet._support.arguments import as_int
+from ramet.arrays import INT32_MAX
 from ramet.dtypes import dtype_name
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.shared_storage import SharedStorage
@@ -66,7 +67,7 @@ class OnDevice(Storage):
         self.require_local()
         array, shape = as_row_ids(devices.on_host(ids))
         rows = self._checked(rows, shape)
-        threads = as_count(threads, "threads", INT32_MAX)
+        threads = as_int(threads, "threads", 0, INT32_MAX)
         write = self.core.set_rows if name == "scatter" else self.core.sum_rows
         return write(array, self.as_engine(rows, len(array)), bfloat16=False, threads=threads)
 
