@@ -81,7 +81,7 @@ class OnDevice(Storage):
             shape = (*ids.shape, *self.shape[1:])
             if out is None:
                 out = devices.empty(shape, dtype, self._device)
-            self._require(out, shape, (dtype,), "out")
+            devices.require(out, "out", shape, (dtype,), self._device)
             count = (ids.numel(), *self.shape[1:])
             self._table.gather(
                 self._view(ids, (ids.numel(),)), self._view(out, count), stream=devices.handle(on), decode=is_encoded
@@ -101,7 +101,7 @@ class OnDevice(Storage):
         """Rows of the host, on the device."""
         if out is None:
             return devices.move(rows, self._device)
-        self._require(out, tuple(rows.shape), (rows.dtype,), "out")
+        devices.require(out, "out", tuple(rows.shape), (rows.dtype,), self._device)
         return out.copy_(rows)
 
     def _checked(self, rows: torch.Tensor, ids_shape: tuple[int, ...]) -> torch.Tensor:
@@ -111,7 +111,7 @@ class OnDevice(Storage):
         rows = rows.detach().contiguous()
         if self._holds(rows):
             rows = rows.clone()
-        self._require(rows, (*ids_shape, *self.shape[1:]), (stored, *wide), "rows")
+        devices.require(rows, "rows", (*ids_shape, *self.shape[1:]), (stored, *wide), self._device)
         return self.completed(rows)
 
     def _holds(self, rows: torch.Tensor) -> bool:
@@ -125,18 +125,6 @@ class OnDevice(Storage):
         if not devices.holds(self._device, ids):
             raise ValueError(f"ids lie on {ids.device}, but the table on {self._device}")
         return (ids if ids.dtype in (torch.int32, torch.int64) else ids.to(torch.int64)).contiguous()
-
-    def _require(self, tensor, shape: tuple[int, ...], dtypes: tuple, what: str) -> None:
-        if not isinstance(tensor, torch.Tensor) or not devices.holds(self._device, tensor):
-            where = tensor.device if isinstance(tensor, torch.Tensor) else f"the host, a {type(tensor).__name__}"
-            raise ValueError(f"{what} lies on {where}, but the table on {self._device}")
-        if tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
-            raise ValueError(
-                f"{what} is {dtype_name(tensor.dtype)}{list(tensor.shape)}, but the rows are "
-                f"{dtype_name(dtypes[0])}{list(shape)}"
-            )
-        if not tensor.is_contiguous():
-            raise ValueError(f"{what} has strides {tensor.stride()}; it must be contiguous")
 
     def _view(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> _core.DeviceArray:
         return _core.DeviceArray(
