@@ -14,7 +14,6 @@ beside the bound of the memory, are in the micro benchmarks.
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 import time
 import warnings
@@ -170,13 +169,11 @@ def add_roofline(report: Report, chosen, block) -> None:
     work = 2e-9 * x.numel() * hidden
     bytes_moved = 4e-9 * (x.numel() + weight.numel() + block.num_dst * hidden)
     points["first layer's matrix product"] = [work / bytes_moved, work * rate(lambda: torch.mm(x, weight, out=out))]
-    report.keep("roofline", {"peaks": peaks, "points": points})
     lines = [
         [name, f"{intensity:.2f}", f"{done:.1f}", f"{done / min(peaks['GFLOP/s'], peaks['GB/s'] * intensity):.2f}"]
         for name, (intensity, done) in points.items()
     ]
     report.note(f"**Roofline.** Peaks: {peaks['GFLOP/s']:.0f} GFLOP/s, {peaks['GB/s']:.1f} GB/s read in order.")
-    report.note("![GFLOP/s against FLOP per byte](aggregate.svg)")
     report.table(["part of a step", "FLOP per byte", "GFLOP/s", "share of the roof"], lines)
 
 
@@ -185,13 +182,11 @@ def main(chosen, report: Report) -> None:
     torch.set_num_threads(THREADS)
     graph, batch, block = first_block(chosen)
     report.note(f"The block has {block.num_src:,} sources, {block.num_dst:,} destinations, {block.num_edges:,} edges.")
-    with contextlib.ExitStack() as stack:
-        peer = None
-        if "dgl" in chosen.peers:
-            file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "block.npz"
-            np.savez(file, indptr=block.indptr, indices=block.indices, num_src=block.num_src)
-            peer = stack.enter_context(Peer(chosen.peers["dgl"], "dgl_aggregate.py", file))
-        add_means(report, chosen, block, peer)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "block.npz"
+        np.savez(file, indptr=block.indptr, indices=block.indices, num_src=block.num_src)
+        with Peer.of(chosen, "dgl", "dgl_aggregate.py", file) as peer:
+            add_means(report, chosen, block, peer)
     add_fused(report, chosen, graph, batch, block)
     add_roofline(report, chosen, block)
 

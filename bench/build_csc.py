@@ -8,20 +8,15 @@ cache; memory is what the process had at most, less what it had before.
 
 from __future__ import annotations
 
-import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from harness import Figure, Report, benchmark, interleave
-from trainer_processes import peak
+from trainer_processes import apart, spent
 
 from ramet import _core
 
@@ -77,25 +72,13 @@ def within(path: Path, nodes: int, folder: str, memory: int) -> None:
     csc.finish(*(os.fsencode(os.path.join(folder, name)) for name in NAMES))
 
 
-def measure(path: str, nodes: str, folder: str, memory: str) -> dict:
+def measure(path: str, nodes: int, folder: str, memory: int) -> dict:
     """What the process of a measurement does. memory: bytes; 0: all that there is."""
     for _ in zip(range(2), chunks(Path(path))):
         pass
-    before, cpu, begin = peak(), cpu_seconds(), time.perf_counter()
-    if int(memory):
-        within(Path(path), int(nodes), folder, int(memory))
-    else:
-        in_memory(Path(path), int(nodes), folder)
-    return {
-        "seconds": time.perf_counter() - begin,
-        "cpu": cpu_seconds() - cpu,
-        "memory": peak() - before,
-    }
-
-
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    if memory:
+        return spent(within, Path(path), nodes, folder, memory)
+    return spent(in_memory, Path(path), nodes, folder)
 
 
 @benchmark("Building a CSC from edges in a file")
@@ -109,9 +92,8 @@ def main(chosen, report: Report) -> None:
 
     def once(case) -> float:
         with tempfile.TemporaryDirectory(dir=chosen.data) as folder:
-            command = [sys.executable, __file__, "--measure", path, nodes, folder, cases[case]]
-            environment = os.environ | {"RAMET_NUM_THREADS": str(case[1])}
-            found = json.loads(subprocess.check_output(list(map(str, command)), env=environment))
+            environment = {"RAMET_NUM_THREADS": str(case[1])}
+            found = apart(measure, str(path), nodes, folder, cases[case], environment=environment)
         memory[case].values.append(found["memory"])
         cpu[case].values.append(found["cpu"])
         return found["seconds"]
@@ -143,7 +125,4 @@ def main(chosen, report: Report) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        print(json.dumps(measure(*sys.argv[2:])))
-    else:
-        main()
+    main()

@@ -9,21 +9,20 @@ is what the process had at most, less what it had before.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from build_csc import CHUNK, cpu_seconds, rmat
-from harness import Figure, Report, benchmark, interleave
-from trainer_processes import peak
+from build_csc import CHUNK, rmat
+from harness import HERE, Figure, Report, benchmark, interleave
+from trainer_processes import apart, spent
 
 import ramet
 
-PEER = Path(__file__).parent / "peers" / "dgl_build.py"
+PEER = HERE / "peers" / "dgl_build.py"
 FORMS = ("parquet", "csv", "csv.gz", "text.parquet")
 PANDAS = "pandas and numpy"
 ROUTES = {"ramet": None, "ramet, 256 MiB": "256M", PANDAS: None}
@@ -80,14 +79,7 @@ def measure(path: str, folder: str, route: str) -> dict:
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401
 
-    before, cpu, begin = peak(), cpu_seconds(), time.perf_counter()
-    edges = by_pandas(path, folder) if route == PANDAS else by_ramet(path, folder, ROUTES[route])
-    return {
-        "seconds": time.perf_counter() - begin,
-        "cpu": cpu_seconds() - cpu,
-        "memory": peak() - before,
-        "edges": edges,
-    }
+    return spent(by_pandas, path, folder) if route == PANDAS else spent(by_ramet, path, folder, ROUTES[route])
 
 
 @benchmark("A store from a table of edges")
@@ -102,13 +94,15 @@ def main(chosen, report: Report) -> None:
     def once(case) -> float:
         form, route = case
         with tempfile.TemporaryDirectory(dir=chosen.data) as folder:
-            command = [sys.executable, __file__, "--measure", str(files[form]), folder, route]
             if route in OF_DGL:
                 peer, table = [chosen.peers["dgl"], str(PEER)], [OF_DGL[route], str(files[form]), folder]
-                subprocess.run([*peer, "prepare", *table], check=True)
-                command = [*peer, "load", *table]
-            found = json.loads(subprocess.check_output(command).splitlines()[-1])
-        assert found["edges"] == 5 << scale
+                environment = os.environ | {"PYTHONPATH": str(HERE)}
+                subprocess.run([*peer, "prepare", *table], check=True, env=environment)
+                answer = subprocess.check_output([*peer, "load", *table], env=environment)
+                found = json.loads(answer.splitlines()[-1])
+            else:
+                found = apart(measure, str(files[form]), folder, route)
+        assert found["result"] == 5 << scale
         memory[case].values.append(found["memory"])
         cpu[case].values.append(found["cpu"])
         return found["seconds"]
@@ -127,7 +121,4 @@ def main(chosen, report: Report) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        print(json.dumps(measure(*sys.argv[2:])))
-    else:
-        main()
+    main()

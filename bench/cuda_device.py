@@ -41,15 +41,6 @@ def random_ids(rows: int, count: int, seed: int = 0):
     return to_device(torch.randint(rows, (count,), generator=torch.Generator().manual_seed(seed)))
 
 
-def by_region(ids, row_bytes: int):
-    """`ids` by the 2 MiB of the table that their rows begin in, in no order inside: a GPU translates these at once."""
-    return ids[((ids * row_bytes) >> 21).argsort()]
-
-
-def orders(ids, row_bytes: int) -> dict:
-    return {"random": ids, "sorted": ids.sort().values, "by 2 MiB": by_region(ids, row_bytes)}
-
-
 def pinned(*shape, dtype=torch.float32):
     return torch.empty(*shape, dtype=dtype, pin_memory=not EMULATED)
 
@@ -133,12 +124,7 @@ def figure_of(measure: Callable[[], float], repetitions: int) -> Figure:
     return Figure([measure() for _ in range(repetitions)])
 
 
-def rates(work: Callable, nbytes: int, repetitions: int) -> Figure:
-    """GB/s of `work`, which moves `nbytes`."""
-    return figure_of(lambda: nbytes / seconds_on(work) / 1e9, repetitions)
-
-
 def bus_rate(nbytes: int, repetitions: int) -> Figure:
     """GB/s of a copy of page-locked memory to the device: the most that the bus can do."""
     host, there = pinned(nbytes, dtype=torch.uint8), empty(nbytes, dtype=torch.uint8)
-    return rates(lambda: there.copy_(host, non_blocking=True), nbytes, repetitions)
+    return figure_of(lambda: nbytes / seconds_on(lambda: there.copy_(host, non_blocking=True)) / 1e9, repetitions)

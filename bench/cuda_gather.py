@@ -34,7 +34,6 @@ from cuda_device import (
     synchronize,
 )
 from harness import Figure, Report, benchmark, interleave
-from host_memory import anonymous
 
 import ramet
 from ramet.cuda import UnifiedTensor
@@ -137,6 +136,13 @@ def measure_widths(memory: torch.Tensor, shrink: int, report: Report) -> None:
         report.note(f"{bound.capitalize()}: {figure.text(1)} GB/s. The table: {memory.nbytes / 2**30:.3g} GiB.")
 
 
+def small_pages(nbytes: int) -> torch.Tensor:
+    """Bytes of the host in pages of 4 KiB of their own, filled by all threads of torch."""
+    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return torch.frombuffer(memory, dtype=torch.uint8).fill_(1)
+
+
 # ---- beside a training step
 
 
@@ -193,7 +199,7 @@ def measure_beside(memory: torch.Tensor, shrink: int, report: Report) -> None:
 @benchmark("Rows that a GPU gathers")
 def main(chosen, report: Report) -> None:
     shrink = SMALL if chosen.small else 1
-    memory = torch.from_numpy(anonymous(TABLE_BYTES // shrink, mmap.MADV_NOHUGEPAGE))
+    memory = small_pages(TABLE_BYTES // shrink)
     registered = UnifiedTensor(memory, copy_where_refused=False)  # all tables share it
     measure_widths(memory, shrink, report)
     measure_beside(memory, shrink, report)

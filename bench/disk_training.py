@@ -9,10 +9,6 @@ part loads batches: from a disk with 8 GB of memory in all, and from memory with
 from __future__ import annotations
 
 import contextlib
-import json
-import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -20,6 +16,7 @@ from pathlib import Path
 
 from harness import Figure, Report, benchmark, drop, exactly, generated, interleave
 from memory_limit import NoLimit, memory_limit
+from trainer_processes import apart, peak
 
 BATCH, FANOUTS, CLASSES, WIDTH = 1024, (15, 10, 5), 16, 128
 LIMIT = 8e9  # bytes
@@ -37,10 +34,11 @@ class Run:
     trains: bool = False
 
 
-def measure(run: Run) -> dict:
-    """What the process of a measurement does."""
+def measure(said: dict) -> dict:
+    """What the process of a measurement does. said: the fields of a Run."""
     import ramet
 
+    run = Run(**said)
     ramet.keep_memory()
     graph = ramet.open(run.store)
     if run.place == "in_place":
@@ -68,7 +66,7 @@ def measure(run: Run) -> dict:
         "batches/s": (len(uses) - lead) / elapsed,
         "hits": hits / (hits + misses) if hits else None,
         "bound": loader.summary().bound,
-        "GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
+        "GB": peak() / 1e9,
     }
 
 
@@ -93,16 +91,15 @@ class Measured:
     """Calls return batches per second of a run; keeps what else the process says."""
 
     def __init__(self, run: Run, join: Callable | None = None):
-        self._command = [sys.executable, __file__, "--run", json.dumps(asdict(run))]
-        self._store, self._join = Path(run.store), join
+        self._run, self._join = run, join
         self.last: dict = {}
         self.memory = Figure()
 
     def __call__(self) -> float:
         if self._join:
-            for file in self._store.rglob("*.npy"):
+            for file in Path(self._run.store).rglob("*.npy"):
                 drop(file)  # what is in memory already counts for others
-        self.last = json.loads(subprocess.check_output(self._command, preexec_fn=self._join))
+        self.last = apart(measure, asdict(self._run), preexec_fn=self._join)
         self.memory.values.append(self.last["GB"])
         return self.last["batches/s"]
 
@@ -166,7 +163,4 @@ def main(chosen, report: Report) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--run"]:
-        print(json.dumps(measure(Run(**json.loads(sys.argv[2])))))
-    else:
-        main()
+    main()

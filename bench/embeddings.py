@@ -42,21 +42,6 @@ BESIDE = {
 }
 
 
-def start_peers(stack: contextlib.ExitStack, chosen, sizes) -> dict[str, Peer]:
-    def start(python: str, program: str, *more) -> Peer:
-        return stack.enter_context(Peer(python, program, *sizes, *more))
-
-    peers = {
-        TORCH: start(sys.executable, "torch_embeddings.py"),
-        KEPT: start(sys.executable, "torch_embeddings.py", "--keep"),
-    }
-    if "dgl" in chosen.peers:
-        peers[DGL] = start(chosen.peers["dgl"], "dgl_embeddings.py")
-    if "fbgemm" in chosen.peers:
-        peers[FBGEMM] = start(chosen.peers["fbgemm"], "fbgemm_embeddings.py")
-    return peers
-
-
 def train(ours: Trained, threads: int) -> float:
     torch.set_num_threads(threads)
     return ours.train()
@@ -89,7 +74,14 @@ def beside(method: str, threads: int, name: str, times: dict[str, Figure], repor
 def main(chosen, report: Report) -> None:
     sizes = (10_000, 128, 2_000) if chosen.small else (1_000_000, 128, 200_000)
     with contextlib.ExitStack() as stack:
-        peers = start_peers(stack, chosen, sizes)
+        started = {
+            TORCH: Peer(sys.executable, "torch_embeddings.py", *sizes),
+            KEPT: Peer(sys.executable, "torch_embeddings.py", *sizes, "--keep"),
+            DGL: Peer.of(chosen, "dgl", "dgl_embeddings.py", *sizes),
+            FBGEMM: Peer.of(chosen, "fbgemm", "fbgemm_embeddings.py", *sizes),
+        }
+        entered = {name: stack.enter_context(context) for name, context in started.items()}
+        peers = {name: peer for name, peer in entered.items() if peer}
         repetitions = 1 if chosen.small else 5
         lines = [line for method in OURS for line in measure(method, sizes, peers, repetitions, report)]
     heads = [text for name in BESIDE for text in (f"{name}, ms", "over ours")]

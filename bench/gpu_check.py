@@ -20,10 +20,8 @@ from runner.step import Step
 
 # Of bench/: the seconds after which it hangs, and those with which it is worth to begin.
 BENCHMARKS = {
-    "cuda_memory": (180, 45),
     "cuda_gather": (200, 50),
     "cuda_sampling": (210, 60),
-    "cuda_topology": (120, 45),
     "cuda_epoch": (120, 30),
     "cuda_tables": (60, 20),
 }

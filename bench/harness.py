@@ -6,6 +6,7 @@ Needs numpy alone, so that the programs of peers, which run in an environment of
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import gc
 import itertools
@@ -358,6 +359,12 @@ class Peer:
         )
         os.close(there)
         self._answers = os.fdopen(answers)
+
+    @classmethod
+    def of(cls, chosen, name: str, program: str, *arguments):
+        """A context: the peer, or None where its environment is not there."""
+        there = name in chosen.peers
+        return cls(chosen.peers[name], program, *arguments) if there else contextlib.nullcontext()
 
     def __enter__(self) -> Peer:
         return self

@@ -8,7 +8,6 @@ process, and they take turns. The first batches of a turn do not count.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from functools import partial
 
@@ -23,14 +22,14 @@ HEAD = ["loader", "ms per batch", "batches/s", "its time over Ramet's", "peak me
 def main(chosen, report: Report) -> None:
     store = mag(chosen)
     count, repetitions = (1, 1) if chosen.small else (3, 4)
-    with contextlib.ExitStack() as stack:
-        ours = stack.enter_context(Peer(sys.executable, "hgt.py", store, "ramet.pyg"))
+    with (
+        Peer(sys.executable, "hgt.py", store, "ramet.pyg") as ours,
+        Peer.of(chosen, "pyg", "hgt.py", store, "torch_geometric.loader") as pyg,
+    ):
         sides, variants = {"Ramet": ours}, {"Ramet": partial(ours.ask, "load", 0, count)}
-        if "pyg" in chosen.peers:
-            pyg = stack.enter_context(Peer(chosen.peers["pyg"], "hgt.py", store, "torch_geometric.loader"))
-            for workers in WORKERS:
-                name = f"PyG, {workers} workers"
-                sides[name], variants[name] = pyg, partial(pyg.ask, "load", workers, count)
+        for workers in WORKERS if pyg else ():
+            name = f"PyG, {workers} workers"
+            sides[name], variants[name] = pyg, partial(pyg.ask, "load", workers, count)
         figures = interleave(variants, repetitions)
         sizes = {name: side.ask("size") for name, side in sides.items()}
         peaks = {name: side.ask("peak") for name, side in sides.items()}

@@ -8,16 +8,13 @@ cache, 16 MB at once.
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
-import resource
-import subprocess
-import sys
 from pathlib import Path
 
 from harness import Report, benchmark, drop, interleave, planted, seconds
 from memory_limit import NoLimit, memory_limit
+from trainer_processes import apart, spent
 
 WIDTH, LIMIT, PIECE = 128, 4 << 30, 16 << 20
 
@@ -37,7 +34,7 @@ def sequential(file: Path) -> float:
     return size / elapsed
 
 
-def measure(store: Path, folder: str | None, memory: str | None, threads: int) -> dict:
+def measure(store: str, folder: str | None, memory: str | None, threads: int) -> dict:
     """What the process of a measurement does."""
     import torch
 
@@ -49,36 +46,32 @@ def measure(store: Path, folder: str | None, memory: str | None, threads: int) -
     graph = ramet.open(store)
     if folder is None:
         graph.table("feat").numpy().max()
-    read, rows = _transferred("read_bytes"), []
+    read = _bytes_read()
     layer = ramet.nn.SAGEConv(WIDTH, WIDTH)
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    elapsed = seconds(lambda: rows.append(ramet.nn.layerwise(graph, [layer], folder=folder, memory=memory)))
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "seconds": elapsed,
-        "CPU s": used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime,
-        "GB read": (_transferred("read_bytes") - read) / 1e9,
+    used = spent(lambda: ramet.nn.layerwise(graph, [layer], folder=folder, memory=memory))
+    rows = used.pop("result")
+    return used | {
+        "GB read": (_bytes_read() - read) / 1e9,
         "GB of its own": anonymous_memory() / 1e9,
-        "sum": float(rows[0][:: 1 + len(rows[0]) // 10_000].double().sum()),
+        "sum": float(rows[:: 1 + len(rows) // 10_000].double().sum()),
     }
 
 
-def _transferred(kind: str) -> int:
+def _bytes_read() -> int:
     lines = Path("/proc/self/io").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
 class Measured:
     """Calls return the seconds of a layer; keeps what else the process says."""
 
     def __init__(self, store: Path, folder: Path | None, memory: str | None, threads: int, join=None):
-        arguments = [str(store), None if folder is None else str(folder), memory, threads]
-        self._command = [sys.executable, __file__, "--run", json.dumps(arguments)]
+        self._arguments = str(store), None if folder is None else str(folder), memory, threads
         self._store, self._join, self.last = store, join, {}
 
     def __call__(self) -> float:
         drop(features(self._store))
-        self.last = json.loads(subprocess.check_output(self._command, preexec_fn=self._join))
+        self.last = apart(measure, *self._arguments, preexec_fn=self._join)
         return self.last["seconds"]
 
 
@@ -110,7 +103,7 @@ def compare(chosen, report: Report, store: Path, join) -> None:
     for name, figure in figures.items():
         last = runs[name].last
         lines.append(
-            [name, figure.text(1), f"{last['CPU s']:.1f}", f"{last['GB read']:.1f}", f"{last['GB of its own']:.2f}"]
+            [name, figure.text(1), f"{last['cpu']:.1f}", f"{last['GB read']:.1f}", f"{last['GB of its own']:.2f}"]
         )
         report.absolute(f"a layer {name}, s", figure)
     report.table(["rows", "seconds a layer", "CPU seconds", "GB read", "GB of its own at the end"], lines)
@@ -123,8 +116,4 @@ def compare(chosen, report: Report, store: Path, join) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--run"]:
-        store, *rest = json.loads(sys.argv[2])
-        print(json.dumps(measure(Path(store), *rest)))
-    else:
-        main()
+    main()

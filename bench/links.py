@@ -6,8 +6,6 @@ Looking pairs up is measured on R-MAT-22, beside random reads of numpy.
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 from harness import Anchor, Peer, Report, benchmark, first_batches, interleave, products, rmat, seconds
 
@@ -84,10 +82,7 @@ class LookUp:
 def main(chosen, report: Report) -> None:
     ours, anchor = Ours(products(chosen), chosen.small), Anchor(chosen.small)
     variants: dict = {("random reads",): anchor, ("look up",): LookUp(rmat(chosen), chosen.small)}
-    with contextlib.ExitStack() as stack:
-        dgl = None
-        if "dgl" in chosen.peers:
-            dgl = stack.enter_context(Peer(chosen.peers["dgl"], "dgl_links.py", products(chosen)))
+    with Peer.of(chosen, "dgl", "dgl_links.py", products(chosen)) as dgl:
         for threads in THREADS:
             for kind in OURS:
                 variants[kind, threads] = lambda kind=kind, threads=threads: ours.links(kind, threads)

@@ -2,8 +2,7 @@
 
 The additive bound of a gather loads one word from every cache line of the same rows, prefetched, then writes as many
 bytes, one after the other. The replay of a sampled batch repeats its loads alone, with addresses known in advance: row
-bounds, edges, and 4 bytes per source node. "cache" is a cache that looks ahead, without the rows, beside a gather of
-the same rows of 512 bytes from memory. `memcpy` is a loop of one call per row, as in index_select.
+bounds, edges, and 4 bytes per source node. `memcpy` is a loop of one call per row, as in index_select.
 
 Google Benchmark runs the repetitions of a family's cases in random order; a ratio is the median of the ratios of the
 repetitions. (Debian's build of that library calls itself DEBUG; what is measured is not.)
@@ -31,20 +30,14 @@ FAMILIES = {
         [(OURS, "read"), (OURS, "naive"), (OURS, "scatter"), (OURS, "forward"), (TWO, OURS)],
     ),
     "gather": ("GB/s", [(OURS, "additive bound"), (OURS, "memcpy"), (OURS, "linear copy"), (TWO, OURS)]),
-    "cache": ("M rows/s", [(OURS, "gather")]),
     "sampler": (
         "M edges/s",
         [(OURS, "replay"), (TWO, "replay, 2 threads"), (TWO, OURS), ("ramet, edges excluded", OURS)],
     ),
-    "labor": ("M in-edges/s", [(OURS, "scalar scan"), (OURS, "read"), ("ramet, kappa 8", OURS)]),
-    "relabel": ("M ids/s", [(OURS, "replay"), (OURS, "unordered_map")]),
     "csc": ("M edges/s", [(OURS, "counting sort"), (TWO, OURS)]),
-    "random": ("M/s", [(OURS, "mt19937_64"), (OURS, "minstd"), (OURS, "std::shuffle")]),
-    "store": ("k/s", [(OURS, "system calls")]),
     "update": ("M rows/s", [(OURS, "traffic"), (TWO, "traffic, 2 threads"), (TWO, OURS)]),
 }
-ON_GRAPHS = {"cache", "labor", "sampler", "store"}
-SCALE = {"G": 1e-9, "M": 1e-6, "k": 1e-3}
+SCALE = {"G": 1e-9, "M": 1e-6}
 NAME = re.compile(r"(?P<family>\w+)/(?P<case>[^|]+)\|(?P<variant>.+?)(/min_time:[\d.]+)?(/real_time)?(/threads:\d+)?$")
 
 
@@ -103,7 +96,7 @@ def main(chosen, report: Report) -> None:
         report.note(f"Not measured: {BINARY.relative_to(HERE.parent)} is not built (`make bench` says why).")
         return
     families = chosen.family or list(FAMILIES)
-    graphs = stores(chosen) if ON_GRAPHS & set(families) else {}
+    graphs = stores(chosen) if "sampler" in families else {}
     for family in families:
         print(f"micro: {family}", flush=True)
         content = run(family, graphs, chosen.small, 2 if chosen.small else 5)

@@ -1,9 +1,9 @@
 """What options of the sampler cost, over plain uniform sampling, per edge.
 
 products, [15, 10, 5], 1024 seeds, topology alone, NeighborLoader with one thread. Times are random ones of edges, as in
-temporal.md, so a seed may use half of the edges. "read per edge" counts the in-edges whose time or weight is read for
-each edge drawn: all in-edges of a row where rows are not sorted, and where weights decide. In sorted rows it is a
-search, of about the logarithm of the degree.
+temporal.md, so a seed may use half of the edges. "read per edge" counts the in-edges that are looked at for each edge
+drawn: all in-edges of a row where rows are not sorted, where weights decide, and where each has a random word. In
+sorted rows it is a search, of about the logarithm of the degree.
 
 Why some cost more than 3 times as much: a weighted draw needs each in-edge's weight and a random word for it. In rows
 that are not sorted, every in-edge's time is read. With sorted rows, trees are disjoint, and each row is searched in
@@ -33,6 +33,9 @@ VARIANTS = {
     'disjoint, expand="once"': (False, {"disjoint": True, "expand": "once"}),
     "weighted": (False, {"sampler": ramet.Weighted("weight")}),
     "LABOR by weights": (False, {"sampler": ramet.Labor(table="weight")}),
+    "LABOR": (False, {"sampler": "labor"}),
+    "LABOR, kappa 64": (False, {"sampler": ramet.Labor(dependent=64)}),
+    "uniform, kappa 64": (False, {"sampler": ramet.Uniform(dependent=64)}),
     "time, sorted rows": (True, {"time": "time"}),
     'time, "last", sorted rows': (True, {"time": LAST}),
     "time, monotonic, sorted rows": (True, {"time": ramet.Time("time", monotonic=True)}),

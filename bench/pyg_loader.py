@@ -11,7 +11,6 @@ epoch's seconds are those of its batches, of which a few were made. The cost of 
 
 from __future__ import annotations
 
-import contextlib
 import gc
 from functools import partial
 
@@ -31,12 +30,9 @@ FANOUTS_OF_TYPES = [10, 10]  # those of PyG's example on ogbn-mag
 class Programs:
     """The same program on both sides; `turns` has a function per variant, which takes a number of batches."""
 
-    def __init__(self, stack: contextlib.ExitStack, chosen, store, kind: str, fanouts):
-        self.sizes, self._peer = {}, None
-        if "pyg" in chosen.peers:
-            arguments = (store, kind, ",".join(map(str, fanouts)), *small_flag(chosen))
-            self._peer = stack.enter_context(Peer(chosen.peers["pyg"], "pyg_loader.py", *arguments))
-            self.sizes["PyG"] = self._peer.ask("size")  # its loader has sorted the edges by then
+    def __init__(self, peer: Peer | None, store, kind: str, fanouts):
+        self._peer = peer
+        self.sizes = {"PyG": peer.ask("size")} if peer else {}  # its loader has sorted the edges by then
         data, seeds = make_data(store, shuffled=True) if kind == "data" else make_hetero_data(store)
         self.ours = Program(ramet.pyg.NeighborLoader, data, seeds, fanouts)
         self.sizes[OURS] = self.ours.size()
@@ -96,8 +92,9 @@ def main(chosen, report: Report) -> None:
     cases = {"products": (products, "data", FANOUTS), "mag": (mag, "hetero", FANOUTS_OF_TYPES)}
     for name, (make, kind, fanouts) in cases.items():
         store = make(chosen)
-        with contextlib.ExitStack() as stack:
-            programs = Programs(stack, chosen, store, kind, fanouts)
+        arguments = (store, kind, ",".join(map(str, fanouts)), *small_flag(chosen))
+        with Peer.of(chosen, "pyg", "pyg_loader.py", *arguments) as peer:
+            programs = Programs(peer, store, kind, fanouts)
             figures = measure(programs, (1, 1) if chosen.small else (24, 6), repetitions)
             lines += rows(f"{name} {fanouts}, loading", figures, programs.ours.num_batches, report)
             sizes = "; ".join(f"{side}: {n:,} nodes, {e:,} edges" for side, (n, e) in programs.sizes.items())

@@ -19,7 +19,6 @@ from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, SAGEConv
 from torch_geometric.utils import trim_to_layer
 
 BATCH = 1024
-LINKS = 200_000
 HIDDEN = 256
 TRIMMED = "GraphSAGE, trim_to_layer"
 REDDIT = "GraphSAGE, Reddit's shape"
@@ -166,16 +165,12 @@ def train_step(model, optimizer, batch) -> float:
 
 
 class Program:
-    """Turns of a program, in seconds per batch. A turn begins an epoch, and leaves it unfinished. options: of the
-    loader."""
+    """Turns of a program, in seconds per batch. A turn begins an epoch, and leaves it unfinished."""
 
-    seeds_are, sampler_is = "input_nodes", "node_sampler"
-
-    def __init__(self, NeighborLoader, data, seeds, fanouts, **options):
+    def __init__(self, NeighborLoader, data, seeds, fanouts):
         torch.set_num_threads(THREADS)
         self._new, self._data, self._num_hops = NeighborLoader, data, len(fanouts)
-        self._arguments = {"num_neighbors": fanouts, self.seeds_are: seeds, "batch_size": BATCH, "shuffle": True}
-        self._arguments |= options
+        self._arguments = {"num_neighbors": fanouts, "input_nodes": seeds, "batch_size": BATCH, "shuffle": True}
         self._loaders = {0: NeighborLoader(data, **self._arguments)}
 
     def load(self, num_workers: int, count: int) -> float:
@@ -206,8 +201,7 @@ class Program:
     def loader(self, num_workers: int):
         """All loaders have one sampler, which has sorted the edges."""
         if num_workers not in self._loaders:
-            sampler = getattr(self._loaders[0], self.sampler_is)
-            more = {"num_workers": num_workers, "neighbor_sampler": sampler}
+            more = {"num_workers": num_workers, "neighbor_sampler": self._loaders[0].node_sampler}
             self._loaders[num_workers] = self._new(self._data, **self._arguments, **more)
         return self._loaders[num_workers]
 
@@ -226,14 +220,3 @@ class Program:
             use(batch)
         with nullcontext() if use != self._step else trains(self._model):
             return seconds_each(batches, count, use, lead=0)
-
-
-class LinkProgram(Program):
-    """The same with links as seeds, and a negative for each."""
-
-    seeds_are, sampler_is = "edge_label_index", "link_sampler"
-
-    def __init__(self, LinkNeighborLoader, data, fanouts, **options):
-        chosen = torch.randperm(data.num_edges, generator=torch.Generator().manual_seed(1))[:LINKS]
-        self.seeds = data.edge_index[:, chosen]
-        super().__init__(LinkNeighborLoader, data, self.seeds, fanouts, neg_sampling="binary", **options)

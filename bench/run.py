@@ -5,7 +5,7 @@
 
 Every benchmark is a program beside this file and runs in a process of its own, one after the other; with --small in
 this one, but for --gpu. Results go to build/bench: results.json, a copy under the date, a page of tables per benchmark
-in results/, and plots. Compare ratios inside one run, with bench/compare.py. The pages say where the machine was too
+in results/, and a plot. Compare ratios inside one run, with bench/compare.py. The pages say where the machine was too
 noisy for figures with two threads.
 
 --gpu is for machines with a GPU that are there for minutes: no network, no virtual environment, any Python from 3.10 on
@@ -40,7 +40,6 @@ QUICK = (
     "micro",
     "sampling",
     "gather",
-    "cold_gather",
     "disk_rows",
     "disk_training",
     "end_to_end",
@@ -48,9 +47,7 @@ QUICK = (
     "train_step",
     "pipeline",
     "pyg_loader",
-    "pyg_links",
     "pyg_training",
-    "pyg_data",
     "temporal",
     "option_costs",
     "trainers",
@@ -60,18 +57,15 @@ QUICK = (
     "walks",
     "hgt",
     "subgraphs",
-    "dependent",
-    "labor_training",
     "cooperative",
-    "cooperative_training",
     "embeddings",
     "whole_tables",
     "build_csc",
     "build_tables",
 )
 ON_GPU = tuple(gpu_check.BENCHMARKS)
-# Graphs of 4 to 13 GB, made in minutes; bits, not time, for minutes; namespaces, which root may make.
-LONG = ("topology", "equality", "inference", "machines")
+# Graphs of 4 to 13 GB, made in minutes; namespaces, which root may make.
+LONG = ("topology", "inference", "machines")
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 
@@ -171,8 +165,6 @@ def write_pages(results: dict, passed: set[str], pages: Path) -> None:
 
 def write(results: dict, folder: Path, pages: Path) -> None:
     try:
-        if aggregate := results["benchmarks"].get("aggregate"):
-            plots.draw(aggregate["raw"], pages / "aggregate.svg")
         if all((pages / f"{name}.md").exists() for name, *_ in plots.PANELS):
             plots.overview(pages, pages / "overview.svg")
     except ImportError:

@@ -8,8 +8,6 @@ out: it draws 2,000 random numbers for each edge of the graph, which take 32 GB.
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 from harness import Peer, Report, benchmark, interleave, planted, seconds
 
@@ -51,10 +49,7 @@ def main(chosen, report: Report) -> None:
     nodes, edges = (10_000, 100_000) if chosen.small else (200_000, 2_000_000)  # edges without reverses
     store = planted(chosen, "subgraphs", num_nodes=nodes, num_edges=edges, feature_width=100)
     ours = Ours(store)
-    with contextlib.ExitStack() as stack:
-        pyg = None
-        if "pyg" in chosen.peers:
-            pyg = stack.enter_context(Peer(chosen.peers["pyg"], "pyg_subgraphs.py", store))
+    with Peer.of(chosen, "pyg", "pyg_subgraphs.py", store) as pyg:
         variants: dict = {("ramet", kind): lambda kind=kind: ours.rate(kind) for kind in KINDS}
         if pyg:
             for kind in OF_PYG:

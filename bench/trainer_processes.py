@@ -1,12 +1,16 @@
-"""Trainer processes that hold what they made, and the memory of processes."""
+"""Trainer processes that hold what they made, processes of one measurement, and the memory of processes."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import re
+import resource
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
@@ -97,6 +101,34 @@ class Arrived:
 
 def _arrive(data: bytes, pack_seconds: float) -> Arrived:
     return Arrived(data, pack_seconds)
+
+
+# ---- measurements
+
+
+def apart(measure: Callable, *arguments, **options):
+    """What a function of a module returns, in a process of its own; all of it is JSON. options: as of subprocess.run,
+    with `environment` beside this process's."""
+    module, name = Path(measure.__code__.co_filename).resolve(), measure.__name__
+    code = f"import json, sys; from {module.stem} import {name}; print(json.dumps({name}(*json.loads(sys.argv[1]))))"
+    environment = os.environ | {"PYTHONPATH": f"{module.parent}:{os.environ.get('PYTHONPATH', '')}"}
+    environment |= options.pop("environment", {})
+    command = [sys.executable, "-c", code, json.dumps(arguments)]
+    return json.loads(subprocess.check_output(command, env=environment, **options).splitlines()[-1])
+
+
+def spent(work: Callable, *arguments) -> dict:
+    """What a call takes of this process: "seconds", "cpu" seconds, and "memory", bytes at most less those before; and
+    its "result"."""
+    before, cpu, begin = peak(), cpu_seconds(), time.perf_counter()
+    result = work(*arguments)
+    used = {"seconds": time.perf_counter() - begin, "cpu": cpu_seconds() - cpu, "memory": peak() - before}
+    return used | {"result": result}
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def peak() -> int:

@@ -6,8 +6,6 @@ the random reads a second that numpy gets out of the edges. Every variant has wa
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 from harness import Anchor, Peer, Report, benchmark, interleave, rmat, seconds
 
@@ -59,10 +57,7 @@ def main(chosen, report: Report) -> None:
     store = rmat(chosen)
     starts = np.random.default_rng(0).integers(0, ramet.open(store).num_nodes(), 2_000 if chosen.small else 200_000)
     ours, anchor = Ours(store, starts), Anchor(chosen.small)
-    with contextlib.ExitStack() as stack:
-        dgl = None
-        if "dgl" in chosen.peers:
-            dgl = stack.enter_context(Peer(chosen.peers["dgl"], "dgl_walks.py", store, STEPS))
+    with Peer.of(chosen, "dgl", "dgl_walks.py", store, STEPS) as dgl:
         variants: dict = {("bound", 1): lambda: anchor() / 2}
         for kind in KINDS:
             for threads in THREADS:

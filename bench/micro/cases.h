@@ -13,7 +13,7 @@
 namespace ramet::bench {
 
 struct NamedGraph {
-  std::string name, path;
+  std::string name;
   std::shared_ptr<const Graph> graph;
 };
 
@@ -32,14 +32,9 @@ benchmark::internal::Benchmark* add(const std::string& name,
 
 // One per file.
 void add_aggregate(const Options& options);
-void add_cache(const Options& options);
 void add_csc(const Options& options);
 void add_gather(const Options& options);
-void add_labor(const Options& options);
-void add_random(const Options& options);
-void add_relabel(const Options& options);
 void add_sampler(const Options& options);
-void add_store(const Options& options);
 void add_update(const Options& options);
 
 }  // namespace ramet::bench

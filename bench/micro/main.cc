@@ -25,8 +25,8 @@ bool read(std::string_view argument, Options& options) {
   if (argument.substr(0, kGraph.size()) != kGraph || equals == argument.npos) return false;
   NamedGraph named;
   named.name = argument.substr(kGraph.size(), equals - kGraph.size());
-  named.path = argument.substr(equals + 1);
-  named.graph = ramet::Graph::from_store(ramet::Store::open(named.path));
+  const std::string path(argument.substr(equals + 1));
+  named.graph = ramet::Graph::from_store(ramet::Store::open(path));
   options.graphs.push_back(std::move(named));
   return true;
 }
@@ -42,14 +42,9 @@ int main(int argc, char** argv) try {
     return 2;
   }
   ramet::bench::add_aggregate(options);
-  ramet::bench::add_cache(options);
   ramet::bench::add_csc(options);
   ramet::bench::add_gather(options);
-  ramet::bench::add_labor(options);
-  ramet::bench::add_random(options);
-  ramet::bench::add_relabel(options);
   ramet::bench::add_sampler(options);
-  ramet::bench::add_store(options);
   ramet::bench::add_update(options);
   benchmark::AddCustomContext("isa", ramet::name(ramet::isa()));
   benchmark::RunSpecifiedBenchmarks();

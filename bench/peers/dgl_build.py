@@ -1,19 +1,18 @@
 """DGL's two ways from a CSV file of edges to a graph on the disk: CSVDataset, and GraphBolt's OnDiskDataset.
 
 Both get what they need beside the file, which is not timed: the nodes' ids; for GraphBolt edges whose ids are 0, 1, ...
-Prints seconds, processor time, the peak of memory less what it was, and the number of edges.
+Prints what trainer_processes.spent() says of it, with the number of edges.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from trainer_processes import spent
 
 
 def main(step: str, way: str, table: str, folder: str) -> None:
@@ -24,10 +23,7 @@ def main(step: str, way: str, table: str, folder: str) -> None:
     import dgl.graphbolt
 
     load = load_csv if way == "csv" else load_graphbolt
-    before, cpu, begin = peak(), cpu_seconds(), time.perf_counter()
-    edges = load(dgl, folder)
-    used = {"seconds": time.perf_counter() - begin, "cpu": cpu_seconds() - cpu, "memory": peak() - before}
-    print(json.dumps(used | {"edges": edges}))
+    print(json.dumps(spent(load, dgl, folder)))
 
 
 def prepare(way: str, table: str, folder: Path) -> None:
@@ -57,15 +53,6 @@ def prepare_graphbolt(folder: Path, frame: pd.DataFrame, ends: np.ndarray, names
 
 def load_graphbolt(dgl, folder: str) -> int:
     return dgl.graphbolt.OnDiskDataset(folder).load().graph.total_num_edges
-
-
-def peak() -> int:
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

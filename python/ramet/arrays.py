@@ -7,12 +7,10 @@ ValueError for a shape or a length, IndexError for an id that is out of range.
 
 from __future__ import annotations
 
-import operator
 import sys
 
 import numpy as np
 
-from ramet._support.arguments import INT64_MAX, shortened
 from ramet.dtypes import Quantized, bfloat16, dtype_name
 
 STORABLE = frozenset(
@@ -129,19 +127,6 @@ def as_mask(value, what: str) -> np.ndarray | None:
     if array.dtype == np.bool_:
         return array
     return array == 1 if np.all((array == 0) | (array == 1)) else None
-
-
-def as_count(value, what: str, most: int = INT64_MAX) -> int:
-    """`value` as an int from 0 to `most`."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what} is {shortened(value)}; it must be an integer") from None
-    if isinstance(value, bool) or count < 0:
-        raise ValueError(f"{what} is {value!r}; it must be an integer of at least 0")
-    if count > most:
-        raise ValueError(f"{what} is {value!r}; it must be at most {most}")
-    return count
 
 
 def _to_numpy(value, what: str) -> np.ndarray:

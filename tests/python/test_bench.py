@@ -36,21 +36,17 @@ def small_mode(request, tmp_path_factory):
         "walks",
         "hgt",
         "subgraphs",
-        "dependent",
         "pyg_loader",
-        "pyg_links",
         "pyg_training",
-        "pyg_data",
         "embeddings",
         "whole_tables",
         "temporal",
         "option_costs",
-        "labor_training",
         "aggregate",
         "build_csc",
         "build_tables",
         "train_step --case 'small batches'",
-        "micro --family random",
+        "micro --family csc",
     ],
 )
 def test_small_mode(benchmark, small_mode):
@@ -245,13 +241,6 @@ def test_small_runs_are_not_compared(tmp_path):
 
 
 # ---- pages
-
-
-def test_plot(tmp_path):
-    pytest.importorskip("matplotlib")
-    peaks = {"GFLOP/s": 100.0, "GB/s": 10.0}
-    plots.draw({"roofline": {"peaks": peaks, "points": {"a mean": [0.2, 1.5]}}}, tmp_path / "roofline.svg")
-    assert (tmp_path / "roofline.svg").stat().st_size > 1000
 
 
 def test_the_readme_s_plot_has_the_figures_of_the_pages(tmp_path):

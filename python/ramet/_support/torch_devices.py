@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ramet._support.tensors import torch_or_none
+from ramet.dtypes import dtype_name
 
 
 def problem() -> str:
@@ -34,6 +35,19 @@ def as_device(device):
 def holds(device, tensor) -> bool:
     """Whether `tensor` is on the device."""
     return tensor.device == device
+
+
+def require(tensor, what: str, shape: tuple[int, ...], dtypes: tuple, device) -> None:
+    """TypeError or ValueError unless `tensor` lies on the device, contiguous, in this shape and one of these dtypes."""
+    if not isinstance(tensor, torch_or_none().Tensor):
+        raise TypeError(f"{what} is a {type(tensor).__name__}, expected a tensor on {device}")
+    if not holds(device, tensor):
+        raise ValueError(f"{what} lies on {tensor.device}, but the rows are to be on {device}")
+    if tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
+        rows = f"{dtype_name(dtypes[0])}{list(shape)}"
+        raise ValueError(f"{what} is {dtype_name(tensor.dtype)}{list(tensor.shape)}, but the rows are {rows}")
+    if not tensor.is_contiguous():
+        raise ValueError(f"{what} has strides {tensor.stride()}; it must be contiguous")
 
 
 def is_on_device(value) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def whole(bound: int):
@@ -17,6 +17,18 @@ def whole(bound: int):
         return value
 
     return whole
+
+
+def list_of(kind: Callable, example: str) -> Callable[[str], list]:
+    """An argparse type: numbers apart by commas."""
+
+    def numbers(text: str) -> list:
+        try:
+            return [kind(part) for part in text.split(",")]
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like {example}") from None
+
+    return numbers
 
 
 count, seed = whole(1 << 63), whole(1 << 64)

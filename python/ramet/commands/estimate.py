@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import sys
-from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import ramet
 from ramet._support.arguments import as_folder
+from ramet.commands.common import list_of, shows_progress
 from ramet.costs.caches import Caches
 from ramet.loading.samplers import add_sampler_options, sampler_of
 
@@ -56,20 +54,8 @@ def add_parser(subparsers):
     parser.set_defaults(run=lambda args: _run(args, {n: v for n in names if (v := getattr(args, n)) is not None}))
 
 
-def _list_of(kind: Callable, example: str) -> Callable[[str], list]:
-    """An argparse type."""
-
-    def numbers(text: str) -> list:
-        try:
-            return [kind(part) for part in text.split(",")]
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like {example}") from None
-
-    return numbers
-
-
-_NUMBERS, _COSTS = _list_of(int, "10,10,10"), _list_of(float, "1e-5,1e-9")
-_SIZES = _list_of(lambda part: part if part.endswith("%") else int(part), "5%,100000")
+_NUMBERS, _COSTS = list_of(int, "10,10,10"), list_of(float, "1e-5,1e-9")
+_SIZES = list_of(lambda part: part if part.endswith("%") else int(part), "5%,100000")
 
 
 def _run(args, caches: dict) -> None:
@@ -87,7 +73,7 @@ def _run(args, caches: dict) -> None:
         batches=args.batches,
         row_bytes=args.row_bytes,
         hidden=args.hidden,
-        progress=not args.quiet and sys.stderr.isatty(),
+        progress=shows_progress(args),
         seed=args.seed,
         sampler=sampler_of(args),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
 from ramet._support.sizes import size
+from ramet.commands.common import list_of, shows_progress
 from ramet.commands.exits import EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
@@ -67,7 +67,7 @@ def _add_train(subparsers):
     add("--out", metavar="FOLDER", help="run folder, new or empty (default: runs/NAME-MODEL-TIME)")
     add(
         "--num-neighbors",
-        type=_fanouts,
+        type=list_of(int, "15,10"),
         default=Config.num_neighbors,
         metavar="15,10",
         help="neighbors per layer, the seeds' hop first, -1 for all; as many layers (default: 15,10)",
@@ -125,7 +125,7 @@ def _add_predict(subparsers):
 
 def train(arguments) -> int:
     options = {k: v for k, v in vars(arguments).items() if k in Config.__dataclass_fields__}
-    config = Config(**options | {"sampler": sampler_of(arguments)})
+    config = Config(**options | {"sampler": sampler_of(arguments), "num_neighbors": tuple(arguments.num_neighbors)})
     with _packages():
         from ramet.train.launch import TrainingError, run
     try:
@@ -162,7 +162,7 @@ def predict(arguments) -> None:
         arguments.run_folder,
         **{} if chosen is None else {of: chosen},
         threads=arguments.threads,
-        progress=not arguments.quiet and sys.stderr.isatty(),
+        progress=shows_progress(arguments),
     )
     for name, path in files.items():
         predicting.write(path, found, name)
@@ -217,10 +217,3 @@ def _report(metrics):
 
 def _measures(metrics, split):
     return ", ".join(f"{name} {metrics[f'{split}_{name}']:.4f}" for name in METRICS[metrics["options"]["task"]])
-
-
-def _fanouts(text):
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like 15,10") from None

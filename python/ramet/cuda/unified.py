@@ -10,9 +10,9 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
-from ramet._support.arguments import ROW_ORDERS, check_word
+from ramet._support.arguments import ROW_ORDERS, as_int, check_word
 from ramet._support.progress import locking_progress
-from ramet.arrays import INT32_MAX, as_count, as_rows
+from ramet.arrays import INT32_MAX, as_rows
 from ramet.cuda.index import as_ids, rows_of
 from ramet.dtypes import Quantized, dtype_name
 from ramet.graph import Graph
@@ -206,7 +206,7 @@ class UnifiedTensor:
         with devices.using(on):
             given, ids = ids, as_ids(ids, len(self), self._device, wrap=False)
             if out is not None:
-                _require(out, "out", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
+                devices.require(out, "out", (*ids.shape, *self.shape[1:]), (self._dtype,), self._device)
             rows = self._gather(ids, out, on, max_sms=limit, check=check, order=order)
         if stream is not None:
             current = devices.as_stream(None, self._device)
@@ -223,7 +223,7 @@ class UnifiedTensor:
         on = devices.as_stream(stream, self._device)
         with devices.using(on):
             given, ids = ids, as_ids(ids, len(self), self._device, wrap=False)
-            _require(rows, "rows", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
+            devices.require(rows, "rows", (*ids.shape, *self.shape[1:]), (self._dtype,), self._device)
             self._scatter(ids, rows, on, limit, check)
         if stream is not None:
             devices.mark_use(rows, on)
@@ -285,7 +285,7 @@ class UnifiedTensor:
 
 
 def _as_limit(max_sms) -> int | None:
-    return None if max_sms is None else as_count(max_sms, "max_sms", INT32_MAX)
+    return None if max_sms is None else as_int(max_sms, "max_sms", 0, INT32_MAX)
 
 
 def _rebuild(source, device, options: dict) -> UnifiedTensor:
@@ -326,15 +326,3 @@ def _host_ids(cached, num_rows: int) -> np.ndarray:
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise TypeError(f"cached is {array.dtype}{list(array.shape)}, expected ids of rows or a mask of {num_rows}")
     return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def _require(tensor, what: str, shape: tuple[int, ...], dtype: torch.dtype, device) -> None:
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{what} is a {type(tensor).__name__}, expected a tensor on {device}")
-    if not devices.holds(device, tensor):
-        raise ValueError(f"{what} lies on {tensor.device}, but the rows are to be on {device}")
-    if tuple(tensor.shape) != shape or tensor.dtype != dtype:
-        rows = f"{dtype_name(dtype)}{list(shape)}"
-        raise ValueError(f"{what} is {dtype_name(tensor.dtype)}{list(tensor.shape)}, but the rows are {rows}")
-    if not tensor.is_contiguous():
-        raise ValueError(f"{what} has strides {tensor.stride()}; it must be contiguous")

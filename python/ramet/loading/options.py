@@ -12,11 +12,10 @@ from ramet import _core
 from ramet._support import torch_devices
 from ramet._support.arguments import UINT64_MAX, as_flag, as_int, shortened
 from ramet._support.foreign_words import graph_advice
-from ramet.arrays import as_array, as_split, to_integers
-from ramet.dtypes import dtype_name
+from ramet.arrays import as_split
 from ramet.graph import Graph
 from ramet.loading.samplers import Budget, as_sampler, draws_by_node_type
-from ramet.loading.times import COUNT_UNITS, as_time
+from ramet.loading.times import as_integers, as_time, by_type, require_time
 
 EXPAND = ("every", "once")
 MAX_HOPS = 256  # what the engine takes
@@ -109,7 +108,7 @@ def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> 
     else:
         if not nodes:
             raise ValueError(f"{what} is an empty dict, expected at least one node type")
-        times = _times_by_type(input_time, nodes, what)
+        times = by_type(input_time, nodes, "node type", "input_time", what)
         chosen = [
             (_ids_of(t, of_type, graph, f"{what}[{t!r}]"), times.get(t), f"input_time[{t!r}]")
             for t, of_type in nodes.items()
@@ -147,17 +146,11 @@ def _ids_of(node_type, chosen, graph: Graph, what: str) -> tuple[int, np.ndarray
 
 def as_times(input_time, time: dict | None, count: int, what: str = "input_time") -> np.ndarray | None:
     """int64 times of `count` seeds, or their windows. time: as in `sample_options`."""
-    if input_time is None:
+    if input_time is None or time is None:
+        require_time(input_time, what)
         return None
-    if time is None:
-        raise ValueError(f"{what} is {shortened(input_time)}, but there is no `time` to compare it with")
-    times = as_array(input_time, what)
-    if times.shape not in ((count,), (count, 2)):
-        expected = f"[{count}], a time for each seed, or [{count}, 2], the first and the last time that each allows"
-        raise ValueError(f"{what} has shape {list(times.shape)}, expected {expected}")
-    if times.size > 0 and times.dtype.kind not in "iu":
-        raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64: {COUNT_UNITS}")
-    times = to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
+    expected = f"[{count}], a time for each seed, or [{count}, 2], the first and the last time that each allows"
+    times = as_integers(input_time, what, ((count,), (count, 2)), expected)
     if times.ndim == 2:
         _require_windows(times, time, what)
     return times
@@ -171,17 +164,6 @@ def _require_windows(windows: np.ndarray, time: dict, what: str) -> None:
         i = int(wrong[0])
         expected = "the first time that is allowed, and then the last"
         raise ValueError(f"{what}[{i}] is {windows[i].tolist()}, expected {expected}")
-
-
-def _times_by_type(input_time, nodes: Mapping, what: str) -> Mapping:
-    if input_time is None:
-        return {}
-    if not isinstance(input_time, Mapping):
-        raise TypeError(f"input_time is {shortened(input_time)}, expected a dict by node type, as {what} is")
-    unknown = [t for t in input_time if t not in nodes]
-    if unknown:
-        raise ValueError(f"input_time names the node types {unknown}, but {what} names {list(nodes)}")
-    return input_time
 
 
 def _as_expand(expand) -> str:

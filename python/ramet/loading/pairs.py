@@ -10,9 +10,8 @@ import numpy as np
 from ramet import _core
 from ramet._support.arguments import EdgeTypeName, shortened
 from ramet.arrays import INT32_MAX, as_array, check_range, to_integers
-from ramet.dtypes import dtype_name
 from ramet.graph import Graph
-from ramet.loading.times import COUNT_UNITS
+from ramet.loading.times import as_integers, by_type, require_time
 from ramet.storage.chosen_edges import positions_of
 from ramet.storage.contents import Contents, Csc
 
@@ -69,7 +68,8 @@ def as_all_pairs(edges, labels, edge_time, graph: Graph, time: str | None) -> li
     if not edges:
         raise ValueError("edges is an empty dict, expected at least one edge type")
     of_labels, of_times = (
-        _by_type(value, edges, what) for value, what in ((labels, "labels"), (edge_time, "edge_time"))
+        by_type(value, edges, "edge type", what, "edges")
+        for value, what in ((labels, "labels"), (edge_time, "edge_time"))
     )
     return [
         _as_pairs(t, chosen, of_labels.get(t), of_times.get(t), graph, time, f"[{t}]") for t, chosen in edges.items()
@@ -113,17 +113,6 @@ def _edge_type_of(edges, graph: Graph) -> tuple:
     if len(of_split) == 1:
         return of_split[0], edges
     raise ValueError(f"edges must be a pair (edge type, edges); edge types are {graph.edge_types}")
-
-
-def _by_type(value, edges: Mapping, what: str) -> Mapping:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{what} is {shortened(value)}, expected a dict by edge type, as edges is")
-    unknown = [t for t in value if t not in edges]
-    if unknown:
-        raise ValueError(f"{what} names the edge types {unknown}, but edges names {list(edges)}")
-    return value
 
 
 def _as_pairs(edge_type, chosen, labels, edge_time, graph: Graph, time: str | None, key: str) -> Pairs:
@@ -174,17 +163,11 @@ def _positions(chosen, graph: Graph, edge_type: EdgeTypeName, what: str) -> np.n
 
 def _as_times(edge_time, edge_type, positions, are_edges: bool, count: int, graph: Graph, time, what: str):
     if time is None:
-        if edge_time is not None:
-            raise ValueError(f"{what} is {shortened(edge_time)}, but there is no `time` to compare it with")
+        require_time(edge_time, what)
         return None
     if edge_time is None:
         if not are_edges or time not in graph.tables(edge_type):
             raise ValueError(f"{what} is None, expected a time for each pair: the graph has no table {time!r} of them")
         times = graph.table(time, edge_type).numpy()
         return np.ascontiguousarray(times if positions is None else times[positions], np.int64)
-    times = as_array(edge_time, what)
-    if times.shape != (count,):
-        raise ValueError(f"{what} has shape {list(times.shape)}, expected [{count}], a time for each pair")
-    if times.size > 0 and times.dtype.kind not in "iu":
-        raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64: {COUNT_UNITS}")
-    return to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
+    return as_integers(edge_time, what, ((count,),), f"[{count}], a time for each pair")

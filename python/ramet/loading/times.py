@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from ramet._support.arguments import as_flag, as_int, as_name, shortened
+from ramet.arrays import as_array, to_integers
+from ramet.dtypes import dtype_name
 
 STRATEGIES = ("uniform", "last")
 COMPARISONS = ("<=", "<", ">=", ">")
@@ -44,6 +48,34 @@ class Time:
     def plain(self) -> dict:
         """The options as numbers and strings, for states and the engine."""
         return {**vars(self), "window": -1 if self.window is None else self.window}
+
+
+def by_type(value, types: Mapping, kind: str, what: str, of: str) -> Mapping:
+    """`value`, a dict by `kind` of some of the types that `of` names; None is one of none. TypeError, ValueError."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} is {shortened(value)}, expected a dict by {kind}, as {of} is")
+    unknown = [t for t in value if t not in types]
+    if unknown:
+        raise ValueError(f"{what} names the {kind}s {unknown}, but {of} names {list(types)}")
+    return value
+
+
+def require_time(value, what: str) -> None:
+    """ValueError where times are given without a `time`."""
+    if value is not None:
+        raise ValueError(f"{what} is {shortened(value)}, but there is no `time` to compare it with")
+
+
+def as_integers(value, what: str, shapes: tuple, expected: str) -> np.ndarray:
+    """Times as int64 of one of these shapes. ValueError for another shape, TypeError for what are no integers."""
+    times = as_array(value, what)
+    if times.shape not in shapes:
+        raise ValueError(f"{what} has shape {list(times.shape)}, expected {expected}")
+    if times.size > 0 and times.dtype.kind not in "iu":
+        raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64: {COUNT_UNITS}")
+    return to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
 
 
 def as_time(time) -> Time | None:

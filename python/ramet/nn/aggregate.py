@@ -8,7 +8,7 @@ from ramet._support.old_torch import outside_of_graphs
 from ramet.loading.block import Block
 from ramet.loading.table_rows import TableRows
 from ramet.nn import functions, library
-from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, described
+from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, columns_of_edges, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.in_place import RowsInPlace, plain
@@ -102,16 +102,7 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
         return None
     if reduce in ("max", "min"):
         raise ValueError(f'edge_weight is given, but reduce="{reduce}" has no weights')
-    if not isinstance(weights, torch.Tensor) or not weights.is_floating_point():
-        raise TypeError(f"edge_weight is {described(weights)}, expected a floating tensor")
-    if weights.dim() not in (1, 2) or weights.shape[0] != edges.num_edges:
-        count = edges.num_edges
-        raise ValueError(
-            f"edge_weight has shape {list(weights.shape)}, but the block has {count} edges: expected [{count}] or "
-            f"[{count}, heads]"
-        )
-    check_device(edges, weights, "edge_weight")
-    return (weights if weights.dim() == 2 else weights[:, None]).to(dtype).contiguous().resolve_neg()
+    return columns_of_edges(edges, weights, "edge_weight").to(dtype).contiguous().resolve_neg()
 
 
 def operators(tensor):

@@ -14,6 +14,7 @@ from ramet import _core
 from ramet._support.old_torch import outside_of_graphs
 from ramet.nn.aggregate import operators
 from ramet.nn.core_ops import new
+from ramet.nn.edge_checks import columns_of_edges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.functions import first_derivative_only
 from ramet.nn.tracing import is_traced
@@ -30,17 +31,7 @@ def edge_softmax(block, scores):
     another shape or device, TypeError for another dtype.
     """
     edges = edges_of(block)
-    if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
-        raise TypeError(f"scores are {getattr(scores, 'dtype', type(scores).__name__)}, expected a floating tensor")
-    if scores.dim() not in (1, 2) or scores.shape[0] != edges.num_edges:
-        count = edges.num_edges
-        raise ValueError(
-            f"scores have shape {list(scores.shape)}, but the block has {count} edges: expected [{count}] or "
-            f"[{count}, heads]"
-        )
-    if scores.device != edges.device:
-        raise ValueError(f"scores lie on {scores.device}, but the block's edges on {edges.device}")
-    columns = scores if scores.dim() == 2 else scores[:, None]
+    columns = columns_of_edges(edges, scores, "the tensor of scores")
     wide = columns if columns.dtype == torch.float64 else columns.float()
     softmax = operators(wide).edge_softmax(edges, wide.contiguous().resolve_neg())
     return softmax.to(scores.dtype).view_as(scores)

@@ -36,6 +36,21 @@ def check_device(edges, tensor, name: str) -> None:
         raise ValueError(f"{name} lies on {tensor.device}, but the block's edges on {edges.device}")
 
 
+def columns_of_edges(edges, values, name: str):
+    """[num_edges, heads] of floating values [num_edges] or [num_edges, heads]. TypeError, or ValueError for another
+    shape or device."""
+    if not isinstance(values, torch.Tensor) or not values.is_floating_point():
+        raise TypeError(f"{name} is {described(values)}, expected a floating tensor")
+    if values.dim() not in (1, 2) or values.shape[0] != edges.num_edges:
+        count = edges.num_edges
+        raise ValueError(
+            f"{name} has shape {list(values.shape)}, but the block has {count} edges: expected [{count}] or "
+            f"[{count}, heads]"
+        )
+    check_device(edges, values, name)
+    return values if values.dim() == 2 else values[:, None]
+
+
 def check_values(indptr, indices, num_src: int) -> None:
     """ValueError or IndexError unless they are a CSC of `num_src` sources; for tensors of a device, which the engine
     does not check.

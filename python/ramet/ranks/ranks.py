@@ -54,30 +54,18 @@ class Ranks:
 
     def agree(self, make: Callable[[], tuple[Kept, dict]]) -> Kept:
         """What make() returns besides its options. ValueError, on every rank, where these differ."""
-        kept = []
-
-        def prepare() -> dict:
-            value, options = make()
-            kept.append(value)
-            return options
-
+        kept, options = _keeping(make)
         self.require_group()
         if self.group is None:
-            prepare()
+            options()
         else:
-            self.group.compare(prepare)
+            self.group.compare(options)
         return kept[0]
 
     def share(self, make: Callable[[], tuple[Kept, Sent]]) -> tuple[Kept, list[Sent]]:
         """make() returns what this rank keeps, and what it sends. Returns the former, and what all ranks have sent.
         Where make() fails on one rank, every rank raises an error."""
-        kept = []
-
-        def send() -> Sent:
-            value, sent = make()
-            kept.append(value)
-            return sent
-
+        kept, send = _keeping(make)
         self.require_group()
         gathered = [send()] if self.group is None else self.group.gather(send)
         return kept[0], gathered
@@ -91,6 +79,18 @@ class Ranks:
 
     def __reduce__(self):
         return Ranks, (self.rank, self.is_local, self.machines)
+
+
+def _keeping(make: Callable[[], tuple[Kept, Sent]]) -> tuple[list[Kept], Callable[[], Sent]]:
+    """A list that gets what make() keeps, and a call that gives the rest."""
+    kept: list[Kept] = []
+
+    def call() -> Sent:
+        value, sent = make()
+        kept.append(value)
+        return sent
+
+    return kept, call
 
 
 class OfRanks:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import as_flag, as_memory, as_path, as_real
-from ramet.arrays import INT32_MAX, as_count
+from ramet._support.arguments import as_flag, as_int, as_memory, as_path, as_real
+from ramet.arrays import INT32_MAX
 from ramet.building.plan import LEAST_MEMORY
 from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
@@ -143,7 +143,7 @@ def generate(
     a graph with `memory` cannot fit, and OSError where the disk fails.
     """
     model, options = resolve(model, preset, options)
-    path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
+    path, threads = as_path(path), as_int(threads, "threads", 0, INT32_MAX)
     bound, beside = as_memory(memory, LEAST_MEMORY), os.path.dirname(os.path.abspath(path))
     _core.check_target(os.fsencode(path))
     if bound is not None:
@@ -156,7 +156,7 @@ def generate(
 
 def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str, np.ndarray]:
     """Splits with `train` and `val` nodes of each class; who they are is a function of (seed, node) alone."""
-    train, val = as_count(train, "train_per_class"), as_count(val, "val_per_class")
+    train, val = as_int(train, "train_per_class", 0), as_int(val, "val_per_class", 0)
     if found.labels is None:
         raise ValueError(f"train_per_class and val_per_class need labels, and {found.path} has none")
     _check_seed(seed)

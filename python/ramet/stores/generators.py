@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from numbers import Real
 
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import as_flag, shortened
+from ramet._support.arguments import as_flag, as_int, shortened
 from ramet.dtypes import feature_dtype
 from ramet.storage.contents import Reverses
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
@@ -154,11 +153,4 @@ def _checked(value, name: str, default) -> bool | str | int | float:
         if not isinstance(value, Real):
             raise TypeError(f"{name} is {shortened(value)}, expected a number")
         return float(value)
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {shortened(value)}, expected an integer") from None
-    least, most = RANGES.get(name, (-(2**63), 2**63 - 1))
-    if not least <= number <= most:
-        raise ValueError(f"{name} is {number}, expected {least} to {most}")
-    return number
+    return as_int(value, name, *RANGES.get(name, ()))

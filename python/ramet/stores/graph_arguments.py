@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import EdgeTypeName, as_folder, as_name, edge_folder
-from ramet.arrays import as_count, as_rows, as_table
+from ramet._support.arguments import EdgeTypeName, as_folder, as_int, as_name, edge_folder
+from ramet.arrays import as_rows, as_table
 from ramet.building.parallel_edges import require_equal_rows
 from ramet.dtypes import Quantized
 from ramet.storage.contents import EDGE, NODE, Contents, Csc
@@ -34,7 +34,7 @@ class GraphArguments:
         self._at_least: dict[str, tuple[int, str]] = {}
         for node_type, count in self._num_nodes(num_nodes).items():
             what = self.spell("num_nodes", node_type)
-            self.claim(node_type, as_count(count, what), what)
+            self.claim(node_type, as_int(count, what, 0), what)
         for node_type, tables in self.nodes.items():
             for name, value in tables.items():
                 what = self.spell("nodes", node_type, name)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, shortened
-from ramet.arrays import MAX_DIMENSIONS, as_count
+from ramet.arrays import MAX_DIMENSIONS
 from ramet.dtypes import dtype_name
 from ramet.ranks.ranks import Ranks
 from ramet.tables.arguments import as_dtype
@@ -127,4 +127,4 @@ def _as_shape(shape) -> tuple[int, ...]:
         shape = (shape,)
     if not isinstance(shape, (tuple, list)) or not 1 <= len(shape) <= MAX_DIMENSIONS:
         raise TypeError(f"shape is {shortened(shape)}, expected 1 to {MAX_DIMENSIONS} numbers, rows first")
-    return tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape))
+    return tuple(as_int(size, f"shape[{i}]", 0) for i, size in enumerate(shape))

@@ -9,7 +9,8 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
-from ramet.arrays import INT32_MAX, as_count
+from ramet._support.arguments import as_int
+from ramet.arrays import INT32_MAX
 from ramet.dtypes import dtype_name
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.shared_storage import SharedStorage
@@ -66,7 +67,7 @@ class OnDevice(Storage):
         self.require_local()
         array, shape = as_row_ids(devices.on_host(ids))
         rows = self._checked(rows, shape)
-        threads = as_count(threads, "threads", INT32_MAX)
+        threads = as_int(threads, "threads", 0, INT32_MAX)
         write = self.core.set_rows if name == "scatter" else self.core.sum_rows
         return write(array, self.as_engine(rows, len(array)), bfloat16=False, threads=threads)
 
@@ -80,7 +81,7 @@ class OnDevice(Storage):
             shape = (*ids.shape, *self.shape[1:])
             if out is None:
                 out = devices.empty(shape, dtype, self._device)
-            self._require(out, shape, (dtype,), "out")
+            devices.require(out, "out", shape, (dtype,), self._device)
             count = (ids.numel(), *self.shape[1:])
             self._table.gather(
                 self._view(ids, (ids.numel(),)), self._view(out, count), stream=devices.handle(on), decode=is_encoded
@@ -100,7 +101,7 @@ class OnDevice(Storage):
         """Rows of the host, on the device."""
         if out is None:
             return devices.move(rows, self._device)
-        self._require(out, tuple(rows.shape), (rows.dtype,), "out")
+        devices.require(out, "out", tuple(rows.shape), (rows.dtype,), self._device)
         return out.copy_(rows)
 
     def _checked(self, rows: torch.Tensor, ids_shape: tuple[int, ...]) -> torch.Tensor:
@@ -110,7 +111,7 @@ class OnDevice(Storage):
         rows = rows.detach().contiguous()
         if self._holds(rows):
             rows = rows.clone()
-        self._require(rows, (*ids_shape, *self.shape[1:]), (stored, *wide), "rows")
+        devices.require(rows, "rows", (*ids_shape, *self.shape[1:]), (stored, *wide), self._device)
         return self.completed(rows)
 
     def _holds(self, rows: torch.Tensor) -> bool:
@@ -124,18 +125,6 @@ class OnDevice(Storage):
         if not devices.holds(self._device, ids):
             raise ValueError(f"ids lie on {ids.device}, but the table on {self._device}")
         return (ids if ids.dtype in (torch.int32, torch.int64) else ids.to(torch.int64)).contiguous()
-
-    def _require(self, tensor, shape: tuple[int, ...], dtypes: tuple, what: str) -> None:
-        if not isinstance(tensor, torch.Tensor) or not devices.holds(self._device, tensor):
-            where = tensor.device if isinstance(tensor, torch.Tensor) else f"the host, a {type(tensor).__name__}"
-            raise ValueError(f"{what} lies on {where}, but the table on {self._device}")
-        if tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
-            raise ValueError(
-                f"{what} is {dtype_name(tensor.dtype)}{list(tensor.shape)}, but the rows are "
-                f"{dtype_name(dtypes[0])}{list(shape)}"
-            )
-        if not tensor.is_contiguous():
-            raise ValueError(f"{what} has strides {tensor.stride()}; it must be contiguous")
 
     def _view(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> _core.DeviceArray:
         return _core.DeviceArray(

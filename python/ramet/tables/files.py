@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import as_name, as_path, shortened
-from ramet.arrays import as_count
+from ramet._support.arguments import as_int, as_name, as_path, shortened
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
 from ramet.ranks.ranks import Ranks
 from ramet.storage.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged
@@ -185,8 +184,8 @@ def _split(shape) -> tuple[int | None, tuple[int, ...]]:
     """(rows, shape of a row); rows may be None or -1."""
     if not isinstance(shape, (tuple, list)) or not shape:
         raise TypeError(f"shape is {shortened(shape)}, expected (rows, ...), where rows may be None")
-    rows = None if shape[0] is None or shape[0] == -1 else as_count(shape[0], "shape[0]")
-    return rows, tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape[1:], start=1))
+    rows = None if shape[0] is None or shape[0] == -1 else as_int(shape[0], "shape[0]", 0)
+    return rows, tuple(as_int(size, f"shape[{i}]", 0) for i, size in enumerate(shape[1:], start=1))
 
 
 def _named(paths: list[str]) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, as_path
-from ramet.arrays import as_count
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.ranks.ranks import OfRanks, Ranks
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
@@ -73,7 +72,7 @@ class RecordTable(OfRanks):
         """The rows `ids`, integers of any shape, as a numpy array [*ids.shape, width]. IndexError names the first id
         that is none of this rank's rows."""
         ids, shape = as_row_ids(ids)
-        rows = self._core.gather(ids, threads=as_count(threads, "threads"))
+        rows = self._core.gather(ids, threads=as_int(threads, "threads", 0))
         return rows.reshape(*shape, *rows.shape[1:])
 
     def announce(self, ids) -> None:
@@ -268,12 +267,12 @@ def _checked(shape: tuple, dtype, size: int, *, path, cache_rows, placement, own
     described(init)
     if callable(init):
         raise ValueError(f"init is a function; of rows on a disk it is a number or one of {DISTRIBUTIONS}")
-    shape = as_count(shape[0], "num_embeddings"), as_count(shape[1], "embedding_dim")
+    shape = as_int(shape[0], "num_embeddings", 0), as_int(shape[1], "embedding_dim", 0)
     return Wanted(
         shape,
         form,
         os.path.abspath(as_path(path)),
-        as_count(cache_rows, "cache_rows"),
+        as_int(cache_rows, "cache_rows", 0),
         init if isinstance(init, str) else float(init),
         as_int(seed, "seed", 0, UINT64_MAX),
         owners_of_rows(ownership, shape[0], size),

@@ -10,8 +10,9 @@ import numpy as np
 
 from ramet import _core
 from ramet._support import torch_devices as devices
+from ramet._support.arguments import as_int
 from ramet._support.tensors import to_tensor
-from ramet.arrays import INT32_MAX, as_count
+from ramet.arrays import INT32_MAX
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, to_bfloat16
 from ramet.ranks.ranks import Ranks
 from ramet.tables.arguments import as_buffer, as_dtype, as_row_ids, as_rows_of_ids, core_table
@@ -122,7 +123,7 @@ class Storage:
             array, shape = as_row_ids(ids)
             if out is not None:
                 buffer = self._buffer(out, array, shape, np.dtype(np.float32) if decode else self.dtype, wanted)
-            return array, as_count(threads, "threads", INT32_MAX), decode, buffer if wanted is None else None
+            return array, as_int(threads, "threads", 0, INT32_MAX), decode, buffer if wanted is None else None
 
         if self.group is None:
             self.require_local()
@@ -145,7 +146,7 @@ class Storage:
         def check() -> tuple:
             array, shape = as_row_ids(devices.on_host(ids))
             given = as_rows_of_ids(devices.on_host(rows), shape)
-            return self._apart(array), self._apart(given), as_count(threads, "threads", INT32_MAX)
+            return self._apart(array), self._apart(given), as_int(threads, "threads", 0, INT32_MAX)
 
         if self.group is not None:
             return call_together(self, name, check)

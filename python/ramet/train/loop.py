@@ -13,6 +13,7 @@ from tqdm import tqdm
 from ramet import Features, Placement, _core
 from ramet._support.old_torch import FUSED_ADAM
 from ramet.loading.fused import is_floating
+from ramet.ranks.world import rank_and_world
 from ramet.train.evaluate import inference, outputs, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model
@@ -34,7 +35,7 @@ def fit(graph, config, *, splits=None, folder=None, progress=False) -> dict:
 class _Fit:
     def __init__(self, graph, config, splits, folder, progress):
         self.config = config
-        self.rank, self.world = _rank_and_world()
+        self.rank, self.world = rank_and_world(None)
         self.task = find_task(graph, config, splits)
         self.graph = self.task.messages()
         self.dtype = getattr(torch, config.dtype)
@@ -233,12 +234,6 @@ def _begins_with_means(graph, config) -> bool:
     unless something is dropped before, and sums are float32."""
     begins_with_means = config.model == "sage" and config.dtype == "float32" and not config.input_dropout
     return begins_with_means and is_floating(graph.table("feat"), decode=True)
-
-
-def _rank_and_world():
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank(), dist.get_world_size()
-    return 0, 1
 
 
 def _warn_of_bfloat16():

@@ -57,7 +57,7 @@ def refused(request, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", ["cuda_sampling", "cuda_topology", "cuda_epoch"])
+@pytest.mark.parametrize("benchmark", ["cuda_sampling", "cuda_epoch"])
 def test_variants_that_the_driver_refuses_are_left_out(benchmark, refused):
     result, _ = refused.result(benchmark)
     assert result["figures"]

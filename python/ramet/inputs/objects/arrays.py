@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ramet._support.arguments import EdgeTypeName
 from ramet.arrays import as_array, as_ids
 from ramet.dtypes import bfloat16
 from ramet.inputs.objects.fields import fields_of, unused
-from ramet.inputs.objects.pyg import Parts, edge_list_arguments
+from ramet.inputs.objects.pyg import Found, Parts, found_in
 from ramet.inputs.tables import Description, EdgeTable, NodeTable
 from ramet.storage.contents import EDGE, NODE
 
@@ -43,50 +41,34 @@ def from_scipy(matrix) -> Description:
 
 
 def from_pyg(data) -> Description:
-    found = edge_list_arguments(data)
-    if isinstance(found["edge_index"], Mapping):
-        by_type = {name: _by_type(found[name]) for name in ("splits", "edge_splits")}
-        return _described(found["num_nodes"], found["edge_index"], found["nodes"], found["edges"], **by_type)
-    of_nodes = {name: {NODE: found[name]} for name in ("num_nodes", "nodes", "splits")}
-    of_edges = {name: {EDGE: found[name]} for name in ("edge_index", "edges", "edge_splits")}
-    return _described(**of_nodes, **of_edges)
+    return _of(found_in(data))
 
 
 def from_dgl(graph) -> Description:
     if getattr(graph, "is_block", False):
         raise ValueError("source is a block of DGL's, a sample; give the graph that it is of")
-    num_nodes, edge_index = {}, {}
-    nodes: dict[str, Parts] = {}
-    edges: dict[EdgeTypeName, Parts] = {}
+    found = Found({}, {}, {}, {})
     for name in graph.ntypes:
-        node_type = _OF_DGL.get(name, name)
-        num_nodes[node_type] = graph.num_nodes(name)
-        nodes[node_type] = _parts(f"nodes[{name!r}].data", graph.nodes[name].data, nodes=num_nodes[node_type])
+        node_type, count = _OF_DGL.get(name, name), graph.num_nodes(name)
+        found.num_nodes[node_type] = count
+        found.nodes[node_type] = Parts(f"nodes[{name!r}].data", graph.nodes[name].data, count, None)
     for names in graph.canonical_etypes:
         edge_type = tuple(_OF_DGL.get(name, name) for name in names)
-        edge_index[edge_type] = graph.edges(form="uv", order="eid", etype=names)
-        edges[edge_type] = _parts(f"edges[{names!r}].data", graph.edges[names].data, edges=graph.num_edges(names))
+        found.edge_index[edge_type] = graph.edges(form="uv", order="eid", etype=names)
+        parts = Parts(f"edges[{names!r}].data", graph.edges[names].data, None, graph.num_edges(names))
+        found.edges[edge_type] = parts
+    return _of(found)
+
+
+def _of(found: Found) -> Description:
     return _described(
-        num_nodes,
-        edge_index,
-        {node_type: parts.node_tables for node_type, parts in nodes.items()},
-        {edge_type: parts.edge_tables for edge_type, parts in edges.items()},
-        {node_type: parts.splits for node_type, parts in nodes.items()},
-        {edge_type: parts.edge_splits for edge_type, parts in edges.items()},
+        found.num_nodes,
+        found.edge_index,
+        {node_type: parts.node_tables for node_type, parts in found.nodes.items()},
+        {edge_type: parts.edge_tables for edge_type, parts in found.edges.items()},
+        {node_type: parts.splits for node_type, parts in found.nodes.items()},
+        {edge_type: parts.edge_splits for edge_type, parts in found.edges.items()},
     )
-
-
-def _parts(where: str, data, nodes: int | None = None, edges: int | None = None) -> Parts:
-    parts = Parts(where, nodes, edges)
-    for name, value in data.items():
-        parts.add(name, value)
-    return parts
-
-
-def _by_type(splits: dict[str, dict]) -> dict[Any, dict]:
-    """{"train": {type: mask}} as {type: {"train": mask}}."""
-    types = {kind for masks in splits.values() for kind in masks}
-    return {kind: {name: masks[kind] for name, masks in splits.items() if kind in masks} for kind in types}
 
 
 def _described(num_nodes, edge_index, nodes=None, edges=None, splits=None, edge_splits=None) -> Description:

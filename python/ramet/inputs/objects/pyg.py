@@ -3,87 +3,81 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+from ramet._support.arguments import EdgeTypeName
 from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_mask
+from ramet.storage.contents import EDGE, NODE
 
 TABLE_NAMES = {"x": "feat", "y": "label"}
 MASK = "_mask"
 
 
+class Found(NamedTuple):
+    """What a graph has, by type."""
+
+    num_nodes: dict[str, int]
+    edge_index: dict[EdgeTypeName, Any]
+    nodes: dict[str, Parts]
+    edges: dict[EdgeTypeName, Parts]
+
+
 def edge_list_arguments(data) -> dict[str, Any]:
     """Keyword arguments for from_edge_index(). TypeError where `data` is neither Data nor HeteroData,
     ValueError where it has no edge_index or nothing says how many nodes there are."""
+    found = found_in(data)
+    return {
+        "edge_index": found.edge_index,
+        "num_nodes": found.num_nodes,
+        "nodes": {node_type: parts.node_tables for node_type, parts in found.nodes.items()},
+        "edges": {edge_type: parts.edge_tables for edge_type, parts in found.edges.items()},
+        "splits": _by_name({node_type: parts.splits for node_type, parts in found.nodes.items()}),
+        "edge_splits": _by_name({edge_type: parts.edge_splits for edge_type, parts in found.edges.items()}),
+    }
+
+
+def found_in(data) -> Found:
+    """Errors are those of edge_list_arguments()."""
     if hasattr(data, "node_types") and hasattr(data, "edge_types"):
-        return _hetero(data)
+        items = data.to_dict()
+        num_nodes = {t: _num_nodes(data[t].num_nodes, f"data[{t!r}]") for t in data.node_types}
+        edge_index = {t: _edge_index(items[t], f"data[{t!r}]") for t in data.edge_types}
+        found = Found(num_nodes, edge_index, {}, {})
+        for node_type, count in num_nodes.items():
+            found.nodes[node_type] = Parts(f"data[{node_type!r}]", items[node_type], count, None)
+        for edge_type, ends in edge_index.items():
+            found.edges[edge_type] = Parts(f"data[{edge_type!r}]", items[edge_type], None, ends.shape[-1])
+        return found
     if hasattr(data, "edge_index") and hasattr(data, "to_dict"):
-        return _homogeneous(data)
+        items = data.to_dict()
+        ends, count = _edge_index(items, "data"), _num_nodes(data.num_nodes, "data")
+        parts = Parts("data", items, count, ends.shape[-1])
+        return Found({NODE: count}, {EDGE: ends}, {NODE: parts}, {EDGE: parts})
     raise TypeError(f"data is a {type(data).__name__}, expected a PyG Data or HeteroData{graph_advice(data)}")
 
 
-def _homogeneous(data) -> dict[str, object]:
-    items = data.to_dict()
-    edge_index = _edge_index(items, "data")
-    num_nodes = _num_nodes(data.num_nodes, "data")
-    parts = Parts("data", num_nodes, edge_index.shape[-1])
-    for key, value in items.items():
-        parts.add(key, value)
-    return {
-        "edge_index": edge_index,
-        "num_nodes": num_nodes,
-        "nodes": parts.node_tables,
-        "edges": parts.edge_tables,
-        "splits": parts.splits,
-        "edge_splits": parts.edge_splits,
-    }
-
-
-def _hetero(data) -> dict[str, object]:
-    items = data.to_dict()
-    edge_indices, num_nodes, nodes, edges = {}, {}, {}, {}
-    splits: dict[str, dict] = {}
-    edge_splits: dict[str, dict] = {}
-    for node_type in data.node_types:
-        where = f"data[{node_type!r}]"
-        num_nodes[node_type] = _num_nodes(data[node_type].num_nodes, where)
-        parts = Parts(where, num_nodes[node_type], None)
-        for key, value in items[node_type].items():
-            parts.add(key, value)
-        nodes[node_type] = parts.node_tables
-        for name, mask in parts.splits.items():
-            splits.setdefault(name, {})[node_type] = mask
-    for edge_type in data.edge_types:
-        where = f"data[{edge_type!r}]"
-        edge_indices[edge_type] = _edge_index(items[edge_type], where)
-        parts = Parts(where, None, edge_indices[edge_type].shape[-1])
-        for key, value in items[edge_type].items():
-            parts.add(key, value)
-        edges[edge_type] = parts.edge_tables
-        for name, mask in parts.edge_splits.items():
-            edge_splits.setdefault(name, {})[edge_type] = mask
-    return {
-        "edge_index": edge_indices,
-        "num_nodes": num_nodes,
-        "nodes": nodes,
-        "edges": edges,
-        "splits": splits,
-        "edge_splits": edge_splits,
-    }
+def _by_name(splits: dict[Any, dict]) -> dict[str, dict]:
+    """{type: {"train": mask}} as {"train": {type: mask}}."""
+    names = dict.fromkeys(name for masks in splits.values() for name in masks)
+    return {name: {kind: masks[name] for kind, masks in splits.items() if name in masks} for name in names}
 
 
 class Parts:
     """Sorts the attributes of one storage into tables and splits, by name and by number of rows."""
 
-    def __init__(self, where: str, num_nodes: int | None, num_edges: int | None) -> None:
+    def __init__(self, where: str, items: Mapping, num_nodes: int | None, num_edges: int | None) -> None:
         self._where, self._num_nodes, self._num_edges = where, num_nodes, num_edges
         self.node_tables: dict[str, object] = {}
         self.edge_tables: dict[str, object] = {}
         self.splits: dict[str, object] = {}
         self.edge_splits: dict[str, object] = {}
         self._keys: dict[tuple[int, str], str] = {}  # the attribute of each part and name in it
+        for key, value in items.items():
+            self._sort(key, value)
 
-    def add(self, key: str, value) -> None:
+    def _sort(self, key: str, value) -> None:
         shape = getattr(value, "shape", None)
         if key in ("edge_index", "num_nodes", "adj", "adj_t") or shape is None:
             return  # topology, or no array: a name, a list, a number
@@ -104,7 +98,7 @@ class Parts:
         else:
             counts = f"{self._num_nodes} nodes" if self._num_edges is None else f"{self._num_edges} edges"
             message = f"{self._where}.{key} is left out: shape {list(shape)}, but {counts}"
-            warnings.warn(message, stacklevel=5)
+            warnings.warn(message, stacklevel=6)
 
     def _add_mask(self, splits: dict, key: str, mask) -> None:
         """`mask`, of bools; one of several columns is several splits: train_0, train_1, ..."""
