@@ -124,6 +124,14 @@ def test_ranks_that_have_nothing_to_do(world, alone, store, what):
     assert_same_training(per_rank, alone(store, options, 20, NODES))
 
 
+@pytest.mark.parametrize("change", [{}, {"batch_size": 3}, {"batch_size": 7}, {"input_nodes": [7, 5]}], ids=str)
+def test_independent_ranks_train_what_one_process_trains(world, alone, store, change):
+    """Also where their slices of a batch differ in size or are empty, and for a last batch that is smaller."""
+    options = OPTIONS | change
+    per_rank = world.call(ranks.train, store, options | {"ranks": None}, 25, NODES, size=4)
+    assert_same_training(per_rank, alone(store, options, 25, NODES))
+
+
 def test_delays_change_nothing(world, alone, store):
     """Every rank sleeps before every collective, in the loop and in the loader's thread, with gradients under way."""
     per_rank = world.call(ranks.train, store, OPTIONS | {"prefetch": 3}, 20, NODES, (), 1, size=4)
