@@ -1,12 +1,11 @@
 """Models for the tests of Cooperative, written for ordinary blocks, and a loop that ranks and one process share."""
 
-import itertools
-
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
+from sage import learn, seed_losses
 from small_graphs import WIDTH, heterogeneous, homogeneous
+from together import edges, nodes
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric import nn as pyg
 
@@ -249,27 +248,33 @@ def cast(x, dtype):
     return {t: rows.to(dtype) for t, rows in x.items()} if isinstance(x, dict) else x.to(dtype)
 
 
-def train(name, dtype, groups=None, batch_size=40):
-    """Some steps, of ranks that cooperate in `groups` or of one process: what each computes, and how the model ends."""
-    dtype, graph = getattr(torch, dtype), graph_for(name)
+def run(name, graph, ranks, dtype="float64", batch_size=40, **options):
+    """(steps, as sage.learn() has them, each with its edges and nodes; the state of the model; the model that ran)."""
+    dtype = getattr(torch, dtype)
     model = module = model_for(name, graph, dtype)
-    if groups:
+    if ranks:
         model = DistributedDataParallel(Cooperative(model), find_unused_parameters=name == "hgt")
-        (mine,) = (group for group in map(dist.new_group, groups) if dist.get_rank(group) >= 0)
-        loader = loader_for(name, graph, batch_size, ranks=ramet.Cooperate(mine, ownership_for(graph)))
-    else:
-        loader = loader_for(name, graph, batch_size, ranks=False)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    steps = []
-    for batch in itertools.islice(loader, 6):
+
+    def losses_of(batch):
         out = model(cast(batch.x, dtype), batch.blocks)
-        loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        gradients = torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None])
-        steps.append({"seeds": batch.seeds, "out": out, "loss": loss, "gradients": gradients})
-    return {"steps": steps, "state": module.state_dict(), "evaluated": evaluate(name, graph, model, dtype)}
+        return *seed_losses(out, batch), edges([batch]), nodes([batch])
+
+    loader, optimizer = (
+        loader_for(name, graph, batch_size, ranks=ranks, **options),
+        torch.optim.SGD(model.parameters(), 0.1),
+    )
+    steps = list(learn(loader, module, optimizer, 6, losses_of))
+    return steps, {key: value.numpy() for key, value in module.state_dict().items()}, model
+
+
+def train(name, dtype, groups=None, batch_size=40):
+    """(steps, state) of ranks that cooperate in `groups` or of one process. The state has an evaluation, too."""
+    graph, ranks = graph_for(name), False
+    if groups:
+        (mine,) = (group for group in map(dist.new_group, groups) if dist.get_rank(group) >= 0)
+        ranks = ramet.Cooperate(mine, ownership_for(graph))
+    steps, state, model = run(name, graph, ranks, dtype, batch_size)
+    return steps, state | {"evaluated": evaluate(name, graph, model, getattr(torch, dtype)).numpy()}
 
 
 def ownership_for(graph):

@@ -1,7 +1,5 @@
 """Cooperative ranks (gloo) that sample each node once, against one process. docs/semantics.md, sections 10 and 14."""
 
-import itertools
-
 import numpy as np
 import pytest
 from small_graphs import heterogeneous
@@ -13,7 +11,8 @@ pyg = pytest.importorskip("torch_geometric.nn")
 
 import torch.nn.functional as F  # noqa: E402  (these need torch)
 from cooperative_ranks import cooperating, open_store  # noqa: E402
-from test_cooperative_ranks import OPTIONS, TYPED, assert_close, union  # noqa: E402
+from sage import learn  # noqa: E402
+from test_cooperative_ranks import OPTIONS, TYPED, assert_same_steps, union  # noqa: E402
 from together import edges  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
@@ -72,7 +71,7 @@ def run(wrapped, batch, in_pairs):
 
 
 def train(group, store, options, ownership, in_pairs):
-    """(loss, edges, gradients) of every step. group: None for one process."""
+    """(loss, gradients, edges) of every step. group: None for one process."""
     graph = open_store(store)
     ranks = False if group is None else cooperating(group, ramet.Cooperate(ownership=ownership), ())
     loader = (ramet.LinkLoader if "edges" in options else ramet.NeighborLoader)(graph, ranks=ranks, **options)
@@ -80,17 +79,12 @@ def train(group, store, options, ownership, in_pairs):
     wrapped = Cooperative(model)
     if group is not None:
         wrapped = DistributedDataParallel(wrapped, process_group=group, find_unused_parameters=True)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    steps = []
-    for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), STEPS):
+
+    def step(batch):
         out = run(wrapped, batch, in_pairs)
-        loss = batch.mean(losses_of(batch, out["paper"] if graph.is_hetero else out))
-        optimizer.zero_grad()
-        loss.backward()
-        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
-        steps.append((loss.item(), edges([batch]), torch.cat([g.flatten() for g in gradients]).numpy()))
-        optimizer.step()
-    return steps
+        return losses_of(batch, out["paper"] if graph.is_hetero else out), edges([batch])
+
+    return list(learn(loader, model, torch.optim.Adam(model.parameters(), lr=0.01), STEPS, step))
 
 
 def losses_of(batch, out):
@@ -115,12 +109,8 @@ def test_training_is_that_of_one_process(world, stores, case):
     in_pairs = "PyG" not in case
     expected = train(None, stores[kind], options, None, in_pairs)
     per_rank = world.call(train, stores[kind], options, ownership, in_pairs, size=size)
-    for of_ranks, (loss, sampled, gradients) in zip(zip(*per_rank, strict=True), expected, strict=True):
-        losses, their_edges, their_gradients = zip(*of_ranks)
-        assert_close(np.mean(losses), np.float64(loss))
+    for (their_edges,), (sampled,) in assert_same_steps(per_rank, expected):
         assert union([[of_rank] for of_rank in their_edges]) == [sampled]
-        for one in their_gradients:
-            assert_close(one, gradients)
 
 
 class Unannotated(pyg.MessagePassing):

@@ -59,7 +59,7 @@ class Model(torch.nn.Module):
         torch.manual_seed(0)
         (node_type,) = self.types = graph.node_types
         self.layers = torch.nn.ModuleList(
-            Layer(graph, {node_type: WIDTH}, out, self.types, torch.float64) for out in [WIDTH] * (hops - 1) + [5]
+            Layer(graph, {node_type: WIDTH}, out, self.types) for out in [WIDTH] * (hops - 1) + [5]
         )
 
     def forward(self, x: torch.Tensor, blocks: list) -> torch.Tensor:
