@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from command_line import error_of
 
 import ramet
 from ramet import _core
@@ -25,20 +26,6 @@ def store(tmp_path):
     path = tmp_path / "small"
     assert main(["generate", str(path), *SMALL, "--seed", "3", "--quiet"]) == 0
     return path
-
-
-def error_of(capsys, *argv: object) -> str:
-    """The one line that a failing command prints."""
-    try:
-        status = main([str(word) for word in argv])
-    except SystemExit as stop:  # argparse's way
-        status = stop.code
-    out, err = capsys.readouterr()
-    assert status == 2
-    assert out == ""
-    assert err.startswith("ramet: error: ")
-    assert err.count("\n") == 1
-    return err
 
 
 def start(*argv: object, **options) -> subprocess.Popen:

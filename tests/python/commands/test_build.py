@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from command_line import error_of, run
 
 import ramet
-from ramet.commands.main import main
 
 
 @pytest.fixture
@@ -19,15 +19,6 @@ def shop(tmp_path, monkeypatch):
 
 NODES = ["--nodes", "user=shop/users.csv:user_id"]
 EDGES = ["--edges", "user buys item=shop/orders.csv:user_id->item_id"]
-
-
-def run(capsys, *argv):
-    """(exit status, output, errors) of a command line."""
-    try:
-        status = main(list(argv))
-    except SystemExit as stop:
-        status = stop.code
-    return status, *capsys.readouterr()
 
 
 def test_tables_as_options(shop, capsys):
@@ -76,6 +67,4 @@ def test_wrong_uses(shop, capsys):
         (["describe", "nowhere"], "nowhere"),
         (["describe", "csr.npz"], "csr.npz holds no tables: ramet build OUT csr.npz reads it as a whole"),
     ):
-        status, out, err = run(capsys, *argv)
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert message in err
+        assert message in error_of(capsys, *argv)

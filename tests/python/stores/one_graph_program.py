@@ -1,4 +1,4 @@
-"""A program of the tests: `one_graph_program.py ADDRESS ROLE` keeps graphs by their content, as it is asked to."""
+"""A program of the tests: `one_graph_program.py ADDRESS` keeps graphs by their content, as it is asked to."""
 
 import sys
 
@@ -16,8 +16,8 @@ def identity(graph: ramet.Graph) -> tuple[int, int]:
     return graph._core.identity
 
 
-def main(address: str, role: str) -> None:
-    line, graphs = processes.visit(address, role), {}
+def main(address: str) -> None:
+    line, graphs = processes.visit(address), {}
 
     def get(content: bytes):
         graphs[content], is_found = find_or_make(content, small)
@@ -39,4 +39,4 @@ def main(address: str, role: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])

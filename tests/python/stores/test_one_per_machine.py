@@ -30,22 +30,33 @@ def content() -> bytes:
     return os.urandom(16)
 
 
-@pytest.fixture
-def programs():
-    """Starts so many programs; their lines."""
+@pytest.fixture(scope="module")
+def started():
+    """Programs, by their lines: those that no test has killed."""
     with contextlib.ExitStack() as stack:
 
-        def start(count: int) -> list[processes.Line]:
-            lines = []
-            for _ in range(count):
-                arguments = one_graph_program.__file__, processes.MEETING, "one"
-                meeting, program = stack.enter_context(processes.meeting_of(*arguments))
-                (line,) = meeting.expect()
-                line.program = program
-                lines.append(line)
-            return lines
+        def start() -> processes.Line:
+            meeting, program = stack.enter_context(processes.meeting_of(one_graph_program.__file__, processes.MEETING))
+            (line,) = meeting.expect()
+            line.program = program
+            return line
 
-        yield start
+        lines: list[processes.Line] = []
+        yield lines, start
+
+
+@pytest.fixture
+def programs(started):
+    """Gives so many programs that this test has not had yet; their lines."""
+    (lines, start), used = started, []
+
+    def take(count: int) -> list[processes.Line]:
+        lines.extend(start() for _ in range(len(used) + count - len(lines)))
+        used.extend(lines[len(used) : len(used) + count])
+        return used[-count:]
+
+    yield take
+    lines[:] = [line for line in lines if line.program.poll() is None]
 
 
 def kill(line: processes.Line) -> None:

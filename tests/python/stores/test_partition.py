@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from command_line import error_of
 from small_graphs import CITES, heterogeneous, homogeneous
 
 import ramet
@@ -165,8 +166,8 @@ def test_parts_are_refused_where_the_whole_graph_is_needed(tmp_path, capfd):
     ):
         with pytest.raises(ValueError, match="part 1 of 3 and has no in-edges of nodes of other parts"):
             use()
-    assert main(["train", str(tmp_path / "parts" / "part-1"), "--out", str(tmp_path / "run")]) == 2
-    assert "part 1 of 3 and has no in-edges" in capfd.readouterr().err
+    refused = error_of(capfd, "train", tmp_path / "parts" / "part-1", "--out", tmp_path / "run")
+    assert "part 1 of 3 and has no in-edges" in refused
     with pytest.raises(ValueError, match="part 1 of 3 already"):
         ramet.partition(part, 2, tmp_path / "again")
 
@@ -342,10 +343,10 @@ def test_the_command(tmp_path, capsys):
     assert "part 1: " in text and "largest part over mean: nodes " in text
     assert main(["partition", store, "--parts", "2", "--out", out, "--method", "hash", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert main(["partition", store, "--parts", "0", "--method", "hash"]) == 2
-    assert "parts is 0, expected 1 to 65535" in capsys.readouterr().err
-    assert main(["partition", store + "-parts-3/part-1", "--parts", "2", "--method", "hash"]) == 2
-    assert "part 1 of 3 already" in capsys.readouterr().err
+    zero = error_of(capsys, "partition", store, "--parts", 0, "--method", "hash")
+    assert "parts is 0, expected 1 to 65535" in zero
+    part = f"{store}-parts-3/part-1"
+    assert "part 1 of 3 already" in error_of(capsys, "partition", part, "--parts", 2, "--method", "hash")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
