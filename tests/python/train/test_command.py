@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import error_of
-from train_commands import BATCH, assert_learned, command, ramet_train
+from train_commands import BATCH, assert_learned, ramet_train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -160,18 +160,12 @@ def test_without_matplotlib_there_is_no_plot(store, tmp_path, capfd, monkeypatch
 # ---- the example
 
 
-@pytest.mark.parametrize("launcher", [pytest.param("torchrun", marks=pytest.mark.slow), "spawn"])
-def test_example(store, tmp_path, launcher):
-    start = {
-        "torchrun": command("-m", "torch.distributed.run", "--nproc_per_node=2", EXAMPLE, store),
-        "spawn": command(EXAMPLE, store, "--processes", 2),
-    }[launcher]
-    if launcher == "torchrun":
-        start.insert(start.index("--nproc_per_node=2"), "--standalone")
-    model = tmp_path / "best.pt"
+@pytest.mark.parametrize("spawns", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_example(run_script, store, tmp_path, spawns):
+    """On two ranks as torchrun starts them, and on two that it starts by itself."""
+    model, ranks = tmp_path / "best.pt", {} if spawns else {"ranks": 2}
     options = ["--epochs", 3, "--batch-size", BATCH, "--num-neighbors", 5, 5, "--save", model]
-    done = subprocess.run([*start, *map(str, options)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    last = done.stdout.strip().splitlines()[-1]
+    printed = run_script(EXAMPLE, store, *options, *(["--processes", 2] if spawns else []), **ranks)
+    last = printed.strip().splitlines()[-1]
     assert float(last.split()[2].rstrip(",")) > 0.5
     assert "convs.0.lin_l.weight" in torch.load(model, weights_only=True)

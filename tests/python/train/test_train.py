@@ -42,24 +42,17 @@ def test_bfloat16_keeps_parameters_in_float32(store, tmp_path, monkeypatch, mode
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["gat", "gin"])
-def test_other_models_learn(store, model):
-    config = Config(str(store), model=model, hidden=16, epochs=3, batch_size=BATCH, lr=0.01)
-    metrics = fit(ramet.open(store), config)
-    assert metrics["test_accuracy"] > 0.5
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
         {"sampler": "labor"},
         {"sampler": ramet.Labor(1, layer_dependent=True, dependent=4)},
         {"sampler": ramet.Uniform(dependent=8), "dtype": "float64"},
+        {"model": "gat"},
     ],
     ids=str,
 )
-def test_other_samplers_learn(store, options):
+def test_other_options_learn(store, options):
     config = Config(str(store), hidden=16, epochs=3, batch_size=BATCH, lr=0.01, num_neighbors=(5, 5), **options)
     assert fit(ramet.open(store), config)["test_accuracy"] > 0.5
 
