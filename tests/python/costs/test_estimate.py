@@ -22,12 +22,6 @@ SMALL = ["--batch-size", BATCH, "--num-neighbors", "4,3", "--seed", SEED]
 MEASURED = {"seconds_per_epoch", "available", "sample", "memory", "memory_by_use"}
 
 
-@pytest.fixture
-def store(tmp_path):
-    ramet.save(homogeneous(), tmp_path / "store")
-    return str(tmp_path / "store")
-
-
 def bytes_in(folder) -> int:
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 

@@ -13,13 +13,6 @@ import ramet
 from ramet.costs.disk import Reads
 from ramet.costs.words import advise
 
-
-@pytest.fixture
-def store(tmp_path):
-    ramet.save(homogeneous(), tmp_path / "store")
-    return str(tmp_path / "store")
-
-
 MOST_BYTES = 256 << 10  # of a request
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from comparison import by_type, labor
-from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
+from small_graphs import CITES, REVERSE, WRITES, homogeneous
 
 import ramet
 
@@ -120,13 +120,6 @@ def of_kind(batch, edge_type, rows):
 
 def concat(lists):
     return list(itertools.chain.from_iterable(lists))
-
-
-@pytest.fixture(scope="module")
-def several_types(tmp_path_factory):
-    path = tmp_path_factory.mktemp("links") / "several"
-    ramet.save(heterogeneous(), path)
-    return str(path)
 
 
 def assert_same(per_rank, expected):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from small_graphs import heterogeneous
 
 import ramet
 
@@ -10,7 +9,8 @@ torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
 import torch.nn.functional as F  # noqa: E402  (these need torch)
-from cooperative_ranks import cooperating, open_store  # noqa: E402
+from cooperative_ranks import cooperating, make_loader, open_store  # noqa: E402
+from learning import refused  # noqa: E402
 from sage import learn  # noqa: E402
 from test_cooperative_ranks import OPTIONS, TYPED, assert_same_steps, union  # noqa: E402
 from together import edges  # noqa: E402
@@ -24,11 +24,11 @@ STEPS = 8
 ONCE = {"expand": "once"}
 LINKS = {"num_neighbors": [3, 2], "edges": np.arange(500, 541), "batch_size": 20, "negatives": "binary"}
 CASES = {
-    "one type": (2, "one", OPTIONS | ONCE, "range"),
-    "LABOR-1, in PyG's form": (3, "one", OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
-    "types": (3, "several", TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
-    "links": (3, "one", LINKS | ONCE, "hash"),
-    "trees, in PyG's form": (2, "several", TYPED | ONCE | {"disjoint": True}, "hash"),
+    "one type": (2, OPTIONS | ONCE, "range"),
+    "LABOR-1, in PyG's form": (3, OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
+    "types": (3, TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
+    "links": (3, LINKS | ONCE, "hash"),
+    "trees, in PyG's form": (2, TYPED | ONCE | {"disjoint": True}, dict.fromkeys(("paper", "author"), "hash")),
 }
 
 
@@ -96,19 +96,12 @@ def losses_of(batch, out):
     return F.binary_cross_entropy_with_logits(scores, batch.edge_label.double(), reduction="none")
 
 
-@pytest.fixture(scope="module")
-def stores(store, tmp_path_factory):
-    several = tmp_path_factory.mktemp("once") / "several"
-    ramet.save(heterogeneous(), several)
-    return {"one": store, "several": str(several)}
-
-
 @pytest.mark.parametrize("case", CASES)
-def test_training_is_that_of_one_process(world, stores, case):
-    size, kind, options, ownership = CASES[case]
-    in_pairs = "PyG" not in case
-    expected = train(None, stores[kind], options, None, in_pairs)
-    per_rank = world.call(train, stores[kind], options, ownership, in_pairs, size=size)
+def test_training_is_that_of_one_process(world, store, several_types, case):
+    size, options, ownership = CASES[case]
+    in_pairs, path = "PyG" not in case, several_types if isinstance(ownership, dict) else store
+    expected = train(None, path, options, None, in_pairs)
+    per_rank = world.call(train, path, options, ownership, in_pairs, size=size)
     for (their_edges,), (sampled,) in assert_same_steps(per_rank, expected):
         assert union([[of_rank] for of_rank in their_edges]) == [sampled]
 
@@ -122,28 +115,19 @@ class Unannotated(pyg.MessagePassing):
 
 def look(group, store):
     """(whether the rows of sources are theirs, and each is there once; words of what is refused) of one batch."""
-    batch = next(
-        iter(
-            ramet.NeighborLoader(open_store(store), ranks=cooperating(group, ramet.Cooperate(), ()), **OPTIONS, **ONCE)
-        )
-    )
+    batch = next(iter(make_loader(group, store, OPTIONS | ONCE)))
     ids = batch.sources.n_id
     assert batch.parent is None
     assert batch.hop.tolist() == sorted(batch.hop.tolist())
     data = batch.to_pyg()
     assert len(Cooperative(Unannotated())(data.x, data.edge_index)) == len(ids)
-    words = []
-    for ask in (lambda: batch.blocks, lambda: batch.to_pyg(pad=ramet.Pad(nodes=9, edges=9))):
-        try:
-            ask()
-        except ValueError as error:
-            words.append(str(error))
+    words = [refused(ask) for ask in (lambda: batch.blocks, lambda: batch.to_pyg(pad=ramet.Pad(nodes=9, edges=9)))]
     return torch.equal(exchange(batch.n_id, batch.sources), ids) and len(ids.unique()) == len(ids), words
 
 
-def test_sources_are_own_nodes_and_then_those_of_others(world, stores):
+def test_sources_are_own_nodes_and_then_those_of_others(world, store):
     """No rank pulls rows from itself. What a rank alone cannot say is None, or refused."""
-    for are_right, words in world.call(look, stores["one"], size=2):
+    for are_right, words in world.call(look, store, size=2):
         assert are_right
         assert "gives one graph, not blocks" in words[0]
         assert "the rows that they exchange cannot be padded" in words[1]

@@ -12,6 +12,7 @@ import ramet
 pytest.importorskip("torch")
 
 import torch.distributed as dist
+from learning import refused
 from namespaces import call_on_machines
 
 pytestmark = pytest.mark.slow
@@ -40,14 +41,6 @@ def feed(graph, tables, options) -> list:
     return seeds
 
 
-def error(graph, tables, options) -> str:
-    try:
-        ramet.NeighborLoader(graph, tables=tables, **OPTIONS | options)
-    except ValueError as problem:
-        return str(problem)
-    return ""
-
-
 def feed_all(store) -> dict:
     """What a rank has found, which compares the rows of all its batches."""
     graph, rank = ramet.open(store), dist.get_rank()
@@ -63,8 +56,9 @@ def feed_all(store) -> dict:
             cache = ramet.Placement(cache_rows=100, cache_by=by)
             found[ownership, by] = feed(graph, tables, {"threads": 2, "placement": cache})
         found[ownership, "all"] = feed(graph, tables, {"ranks": ramet.Cooperate(ownership=table.ownership)})
-    found["prefetch"] = error(graph, tables, {"prefetch": 2 + rank})
-    found["pickled"] = error(graph, {"feat": pickle.loads(pickle.dumps(table))}, {})
+    options, pickled = OPTIONS | {"prefetch": 2 + rank}, {"feat": pickle.loads(pickle.dumps(table))}
+    found["prefetch"] = refused(lambda: ramet.NeighborLoader(graph, tables=tables, **options))
+    found["pickled"] = refused(lambda: ramet.NeighborLoader(graph, tables=pickled, **OPTIONS))
     return found
 
 

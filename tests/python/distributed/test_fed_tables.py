@@ -10,6 +10,7 @@ import ramet
 pytest.importorskip("torch")
 
 import torch.distributed as dist
+from learning import refused
 
 WORLD = 3
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}
@@ -68,22 +69,16 @@ def see_writes(group, store, table_options, options):
 def error_of(group, store, table_options, options):
     """The error of every rank; lists of options are by rank."""
     options = options[group.rank()] if isinstance(options, list) else options
-    try:
-        make(group, store, table_options, options)
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
-    return None
+    return refused(lambda: make(group, store, table_options, options))
 
 
 def of_some(store, options):
     """The error of a loader over all ranks whose table is of two."""
     pair, graph = group_of((0, 1)), ramet.open(store)
     table = ramet.Table.create(graph.table("feat").shape, ranks=pair if dist.get_rank() < 2 else False)
-    try:
-        ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ranks": ramet.Cooperate()})
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
-    return None
+    return refused(
+        lambda: ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ranks": ramet.Cooperate()})
+    )
 
 
 # ---- tests

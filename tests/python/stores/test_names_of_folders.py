@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from source_files import write_npz
 
 import ramet
 from ramet.commands.main import main
@@ -26,8 +27,11 @@ def folder(tmp_path) -> bytes:
     return folder
 
 
-def ramet_command(*arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "ramet", *arguments], capture_output=True, check=False)
+def commands(*lines: tuple) -> subprocess.CompletedProcess:
+    """One program that runs several command lines, and in the end prints their exit statuses."""
+    program = "import sys; from ramet.commands.main import main; print([main(a.split('|')) for a in sys.argv[1:]])"
+    lines = [b"|".join(map(os.fsencode, line)) for line in lines]
+    return subprocess.run([sys.executable, "-c", program, *lines], capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("as_path", [os.fsencode, os.fsdecode])
@@ -55,26 +59,23 @@ def test_errors_are_sentences(folder):
 
 
 def test_the_command_line(folder):
-    store, parts = folder + b"/store", folder + b"/parts"
-    made = ramet_command("generate", store, "--nodes", "300", "--edges", "900", "--features", "8")
-    assert (made.returncode, made.stdout) == (0, store + b": 300 nodes, 1,321 edges\n")
-    for command in ("info", "verify"):
-        done = ramet_command(command, store)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith(store)
-    assert ramet_command("info", "--json", store).returncode == 0
-    split = ramet_command("partition", store, "--parts", "2", "--method", "range", "--out", parts)
-    assert (split.returncode, split.stderr) == (0, b"")
-    assert ramet_command("info", folder).stderr.startswith(b"ramet: error: ")
-
-
-def test_build(folder):
-    parts = {f"adj_{name}": value for name, value in (("data", [1.0]), ("indices", [0]), ("indptr", [0, 1]))}
-    np.savez(os.fsdecode(folder) + "/tiny.npz", adj_shape=np.array([1, 1]), **parts)
-    done = ramet_command("build", folder + b"/store", folder + b"/tiny.npz")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(folder + b"/store: 1 nodes, 1 edges, 1 of them self loops")
-    assert ramet.build(folder + b"/again", folder + b"/tiny.npz").num_edges() == 1
+    store, built, npz = folder + b"/store", folder + b"/built", folder + b"/tiny.npz"
+    write_npz(os.fsdecode(npz))
+    done = commands(
+        ("generate", store, "--nodes", "300", "--edges", "900", "--features", "8"),
+        ("info", store),
+        ("verify", store),
+        ("info", "--json", store),
+        ("partition", store, "--parts", "2", "--method", "range", "--out", folder + b"/parts"),
+        ("build", built, npz),
+        ("info", folder),
+    )
+    made, *lines, statuses = done.stdout.splitlines()
+    assert (made, statuses) == (store + b": 300 nodes, 1,321 edges", b"[0, 0, 0, 0, 0, 0, 2]"), done.stderr
+    assert lines[0].startswith(store + b": ramet-store 1") and store + b": ok" in lines
+    assert lines[-1].startswith(built + b": 3 nodes, 3 edges")
+    assert done.stderr.startswith(b"ramet: error: ") and done.stderr.count(b"\n") == 1
+    assert ramet.build(folder + b"/again", npz).num_edges() == 3
 
 
 @pytest.mark.slow

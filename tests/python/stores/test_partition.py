@@ -351,7 +351,7 @@ def test_the_command(tmp_path, capsys):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_stopped_in_the_middle(how, tmp_path):
-    feat = np.zeros((400_000, 64), np.float32)
+    feat = np.zeros((200_000, 64), np.float32)
     graph = ramet.from_edge_index(np.zeros((2, 1), int), len(feat), nodes={"feat": feat})
     ramet.save(graph, tmp_path / "graph", checksums=False)
     out = tmp_path / "graph-parts-8"
