@@ -147,15 +147,6 @@ def test_a_batch_that_is_none_of_an_epoch_is_an_error():
     assert len(group.batches()) == 2
 
 
-def test_a_rank_whose_store_is_broken_says_so(tmp_path):
-    ramet.save(homogeneous(), tmp_path / "store")
-    path = tmp_path / "store/edge/node__to__node/indices.npy"
-    np.save(path, np.full_like(np.load(path), 5000))
-    group = Together(ramet.open(tmp_path / "store"), 2, num_neighbors=[2], batch_size=300)
-    with pytest.raises(ramet.CorruptStoreError, match=r"indices.npy, entry \d+: 5000 is outside \[0, 1000\)"):
-        group.batches()
-
-
 @pytest.mark.parametrize("cache_rows", [1, 60, 10**9])
 def test_cached_rows_are_the_rows_of_the_table(cache_rows):
     graph = heterogeneous()

@@ -3,7 +3,6 @@
 import itertools
 import pickle
 
-import numpy as np
 import pytest
 from small_graphs import homogeneous
 
@@ -14,55 +13,30 @@ pytest.importorskip("torch")
 import torch.distributed as dist
 from learning import refused
 from namespaces import call_on_machines
+from test_fed_tables import OPTIONS, TOGETHER, assert_same_seeds, check, feed, make
 
 pytestmark = pytest.mark.slow
-OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}
-
-
-def check(batch, graph) -> None:
-    np.testing.assert_array_equal(batch.x, graph.table("feat").gather(batch.n_id))
-    np.testing.assert_array_equal(batch.tables["half"], graph.table("feat").gather(batch.n_id).half().float())
-    np.testing.assert_array_equal(batch.y, graph.table("label").gather(batch.seeds))
-
-
-def feed(graph, tables, options) -> list:
-    """Seeds of all steps of an epoch, after one that is left early; then two epochs at the same time."""
-    loader = ramet.NeighborLoader(graph, tables=tables, **OPTIONS | options)
-    for batch in itertools.islice(loader, 3):
-        check(batch, graph)
-    loader.set_epoch(0)
-    seeds = []
-    for batch in loader:
-        check(batch, graph)
-        seeds.append(batch.seeds.tolist())
-    for one, other in zip(loader, loader):
-        check(one, graph)
-        check(other, graph)
-    return seeds
+KINDS = {by: OPTIONS | {"placement": ramet.Placement(cache_rows=100, cache_by=by)} for by in ("degree", "presampling")}
+KINDS |= {"slices": OPTIONS | {"threads": 2}, "all": TOGETHER}
 
 
 def feed_all(store) -> dict:
     """What a rank has found, which compares the rows of all its batches."""
-    graph, rank = ramet.open(store), dist.get_rank()
-    feat = graph.table("feat")
-    options = {"placement": "distributed", "init": feat.gather}
-    found = {}
+    found, group = {}, dist.group.WORLD
     for ownership in (None, "hash"):
-        table = ramet.Table.create(feat.shape, ownership=ownership, **options)
-        half = ramet.Table.create(feat.shape, "float16", ownership=ownership, **options)
-        tables = {"feat": table, "half": half, "label": None}
-        found[ownership, "slices"] = feed(graph, tables, {"threads": 2})
-        for by in ("degree", "presampling"):
-            cache = ramet.Placement(cache_rows=100, cache_by=by)
-            found[ownership, by] = feed(graph, tables, {"threads": 2, "placement": cache})
-        found[ownership, "all"] = feed(graph, tables, {"ranks": ramet.Cooperate(ownership=table.ownership)})
-    options, pickled = OPTIONS | {"prefetch": 2 + rank}, {"feat": pickle.loads(pickle.dumps(table))}
-    found["prefetch"] = refused(lambda: ramet.NeighborLoader(graph, tables=tables, **options))
-    found["pickled"] = refused(lambda: ramet.NeighborLoader(graph, tables=pickled, **OPTIONS))
+        place = {"placement": "distributed", "ownership": ownership}
+        for kind, options in KINDS.items():
+            found[ownership, kind] = feed(group, store, place, options)
+    table, loader = make(group, store, place, OPTIONS)
+    for batch in itertools.islice(loader, 3):  # an epoch that is left early, and then two at the same time
+        check(batch, loader.graph)
+    for one, other in zip(loader, loader):
+        check(one, loader.graph)
+        check(other, loader.graph)
+    options, pickled = OPTIONS | {"prefetch": 2 + dist.get_rank()}, {"feat": pickle.loads(pickle.dumps(table))}
+    found["prefetch"] = refused(lambda: make(group, store, place, options))
+    found["pickled"] = refused(lambda: ramet.NeighborLoader(loader.graph, tables=pickled, **OPTIONS))
     return found
-
-
-# ---- tests
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +47,9 @@ def found(tmp_path_factory):
 
 
 @pytest.mark.parametrize("ownership", [None, "hash"])
-@pytest.mark.parametrize("kind", ["slices", "degree", "presampling", "all"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_ranks_get_the_rows_of_their_nodes(found, kind, ownership):
-    alone = ramet.NeighborLoader(homogeneous(), ranks=False, **OPTIONS)
-    for batch, *steps in zip(alone, *(of_rank[ownership, kind] for of_rank in found), strict=True):
-        assert sorted(seed for seeds in steps for seed in seeds) == sorted(batch.seeds.tolist())
+    assert_same_seeds([of_rank[ownership, kind] for of_rank in found], homogeneous())
 
 
 def test_what_ranks_must_have_alike(found):

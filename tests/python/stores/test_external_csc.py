@@ -1,8 +1,6 @@
 """A CSC built beyond memory: the bytes of the one built in memory, within the memory that was allowed."""
 
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import processes
@@ -63,23 +61,6 @@ def test_within_its_memory_it_has_the_bytes_of_build_csc(tmp_path, parts):
         assert found.dtype == expected.dtype and np.array_equal(found, expected)
 
 
-def test_a_wrong_call_is_named_and_what_stops_it_leaves_nothing(tmp_path, parts):
-    folder = os.fsencode(tmp_path)
-    with pytest.raises(ValueError, match="memory is 10 bytes, expected at least 1048576"):
-        _core.ExternalCsc(folder, NODES, NODES, 10)
-    csc = _core.ExternalCsc(folder, NODES, NODES, 1 << 20, undirected=True)
-    with pytest.raises(IndexError, match=f"source of edge 0 is {NODES}, outside"):
-        csc.add(np.array([NODES]), np.array([0]))
-    csc.add(*parts[0])
-
-    def stop(done, total):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        csc.finish(folder + b"/indptr", folder + b"/indices", folder + b"/edge_ids", stop)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("undirected", [False, True])
 def test_a_build_within_memory_has_the_same_topology_and_rows(tmp_path, parts, undirected):
     ends = tuple(map(np.concatenate, zip(*parts[:10])))
@@ -107,12 +88,3 @@ def test_a_row_that_memory_does_not_hold_is_sorted_as_others_are(tmp_path, monke
     )
     np.testing.assert_array_equal(bound.indices, free.indices)
     np.testing.assert_array_equal(bound.edge_ids, free.edge_ids)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full here")
-def test_a_full_disk_is_named(tmp_path, parts):
-    csc = _core.ExternalCsc(os.fsencode(tmp_path), NODES, NODES, 1 << 20)
-    csc.add(*parts[0])
-    (tmp_path / "full").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="full"):
-        csc.finish(os.fsencode(tmp_path / "full"), os.fsencode(tmp_path / "indices"))

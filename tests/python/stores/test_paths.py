@@ -30,20 +30,6 @@ def test_paths_that_are_no_store(tmp_path):
             ramet.open(path)
 
 
-def test_what_is_no_store_is_never_replaced(graph, tmp_path):
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "thesis.tex").write_text("mine")
-    (tmp_path / "link").symlink_to(tmp_path / "folder")
-    for name in ("file", "folder", "link", "."):
-        with pytest.raises(ValueError, match="is there and is not a store; it is not replaced"):
-            ramet.save(graph, tmp_path / name)
-    with pytest.raises(NotADirectoryError, match="file"):
-        ramet.save(graph, tmp_path / "file" / "store")
-    assert (tmp_path / "folder" / "thesis.tex").read_text() == "mine"
-    assert sorted(os.listdir(tmp_path)) == ["file", "folder", "link"]
-
-
 WRITERS = {
     "save": lambda out: ramet.save(ramet.from_arrays([0, 0], []), out),
     "save as float16": lambda out: ramet.save(

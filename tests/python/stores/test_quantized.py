@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 from encoded_rows import features
-from small_graphs import NUM_NODES, homogeneous
 
 import ramet
-from ramet.commands.main import main
 from ramet.dtypes import as_float32
 
 torch = ramet._support.tensors.torch_or_none()
@@ -77,17 +75,3 @@ def test_names_of_scales_are_taken():
         ramet.from_arrays([0, 0], [], nodes={"feat.scale": np.zeros((1, 1), np.float32)})
     with pytest.raises(ValueError, match=r"edges\['w.scale'\]: a table's name cannot end in '.scale'"):
         ramet.from_arrays([0, 1], [0], edges={"w.scale": np.zeros(1)})
-
-
-def test_a_store_without_its_scale(tmp_path, capsys):
-    ramet.save(homogeneous(), tmp_path / "store", dtype="int8")
-    scale = tmp_path / "store/node/node/feat.scale.npy"
-    np.save(scale, np.full((NUM_NODES, 1), np.nan, np.float32))
-    assert main(["verify", str(tmp_path / "store"), "--quiet"]) == 1
-    assert "feat.scale.npy, entry 0: nan is no scale" in capsys.readouterr().err
-    np.save(scale, np.zeros((NUM_NODES, 2), np.float32))
-    with pytest.raises(ramet.CorruptStoreError, match=r"float32\[1000, 2\], but int8\[1000, 8\] needs"):
-        ramet.open(tmp_path / "store")
-    scale.unlink()
-    with pytest.raises(ramet.CorruptStoreError, match=r"feat.scale.npy: is missing"):
-        ramet.open(tmp_path / "store")

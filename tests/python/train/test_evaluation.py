@@ -132,6 +132,7 @@ def test_predictions_are_those_that_were_reported(trained, tmp_path, capsys):
     assert (status, err) == (0, "")
     accuracy = metrics["test_accuracy"]
     assert accuracy > 0.5
+    assert json.loads((run / "metrics.json").read_text())["inference"] == metrics["inference"]
     assert f"test accuracy {accuracy:.4f} of 200 nodes\n" in printed
     assert in_words(metrics["inference"]) in printed and f"epoch {metrics['best_epoch']}" in printed
     graph = ramet.open(store)
@@ -225,8 +226,3 @@ def test_a_model_of_other_options_is_one_line(trained, tmp_path, capsys):
     for changes in ({"options": found["options"] | {"hidden": 17}}, {"options": found["options"] | {"new": 1}}):
         torch.save(found | changes, tmp_path / "best.pt")
         assert "does not fit this version of ramet" in error_of(capsys, "predict", trained[0], tmp_path)
-
-
-def test_metrics_say_how(trained):
-    _, run, metrics = trained
-    assert json.loads((run / "metrics.json").read_text())["inference"] == metrics["inference"]

@@ -175,8 +175,5 @@ def test_what_does_not_fit_is_one_line(store, trained, tmp_path, capsys):
     assert not (tmp_path / "new").exists()
     with pytest.raises(ValueError, match="is a run with task='link', expected 'node'"):
         predict(store, run)
-
-
-def test_the_measure_of_another_task_is_an_error(store):
     with pytest.raises(ValueError, match="best_by is 'mrr'; it must be one of accuracy, loss"):
         replace(config_of(store), task="node")
