@@ -1,5 +1,7 @@
 """Models for the tests of Cooperative, written for ordinary blocks, and a loop that ranks and one process share."""
 
+import functools
+
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -18,17 +20,19 @@ AUTHOR, PAPER = 3, 6  # widths
 
 
 class Stack(torch.nn.Module):
-    """Convolutions, one per block, called as `call` says, with something between them."""
+    """Convolutions, one per block, with something between them. Called with all rows where `whole`, else with pairs;
+    with edges, or with blocks where they are ours."""
 
-    def __init__(self, make, between=None, whole=False, weights=False, p=0.0):
+    def __init__(self, make, between=None, whole=False, weights=False, p=0.0, are_ours=False):
         super().__init__()
         self.convs = torch.nn.ModuleList([make(WIDTH, HIDDEN), make(HIDDEN, CLASSES)])
         self.between = torch.nn.Identity() if between is None else between
-        self.whole, self.weights, self.p = whole, weights, p
+        self.whole, self.weights, self.p, self.are_ours = whole, weights, p, are_ours
 
     def forward(self, x, blocks):
         for i, (conv, block) in enumerate(zip(self.convs, blocks, strict=True)):
-            edges = [block.edge_index, block.edge_weight.to(x.dtype)] if self.weights else [block.edge_index]
+            edges = [block if self.are_ours else block.edge_index]
+            edges += [block.edge_weight.to(x.dtype)] if self.weights else []
             if self.whole:
                 x = conv(x, *edges)[: block.num_dst]
             else:
@@ -36,37 +40,6 @@ class Stack(torch.nn.Module):
             if i == 0:
                 x = dropout(self.between(x).relu(), block, self.p, self.training)
         return x
-
-
-class OnBlocks(torch.nn.Module):
-    """Layers of ramet.nn, called with `pairs` of rows or with all rows."""
-
-    def __init__(self, make, pairs=False):
-        super().__init__()
-        self.convs = torch.nn.ModuleList([make(WIDTH, HIDDEN), make(HIDDEN, CLASSES)])
-        self.pairs = pairs
-
-    def forward(self, x, blocks):
-        for conv, block in zip(self.convs, blocks, strict=True):
-            x = conv((x, x[: block.num_dst]) if self.pairs else x, block).relu()
-        return x
-
-
-class OnTypes(torch.nn.Module):
-    """HeteroConv of ramet.nn."""
-
-    def __init__(self, edge_types):
-        super().__init__()
-        make = {edge_types[0]: ours.GraphConv, edge_types[1]: ours.SAGEConv, edge_types[2]: ours.SAGEConv}
-        widths = {"paper": PAPER, "author": AUTHOR}
-        first = {(s, r, d): make[s, r, d]((widths[s], widths[d]), HIDDEN) for s, r, d in edge_types}
-        last = {t: make[t]((HIDDEN, HIDDEN), CLASSES) for t in edge_types if t[2] == "paper"}
-        self.layers = torch.nn.ModuleList([ours.HeteroConv(first), ours.HeteroConv(last)])
-
-    def forward(self, x, blocks):
-        for layer, block in zip(self.layers, blocks, strict=True):
-            x = {t: rows.relu() for t, rows in layer(x, block).items()}
-        return x["paper"]
 
 
 class Twice(torch.nn.Module):
@@ -132,8 +105,8 @@ class Plain(torch.nn.Module):
 
 
 class Typed(torch.nn.Module):
-    """HeteroConv, `by` node type (with weights or without) or edge type; or a convolution per edge type, called one by
-    one."""
+    """HeteroConv, `by` node type (with weights or without) or edge type, or ours, of two kinds; or a convolution per
+    edge type, called one by one."""
 
     def __init__(self, edge_types, by):
         super().__init__()
@@ -143,8 +116,11 @@ class Typed(torch.nn.Module):
         self.inputs = torch.nn.ModuleDict({"paper": torch.nn.Linear(PAPER, 4), "author": torch.nn.Linear(AUTHOR, 4)})
 
     def layer(self, edge_types, width):
-        kind = pyg.GraphConv if self.by == "weights" else pyg.SAGEConv
+        kind = {"weights": pyg.GraphConv, "ours": ours.SAGEConv}.get(self.by, pyg.SAGEConv)
         convs = {t: kind((4 if width == HIDDEN else HIDDEN,) * 2, width) for t in edge_types}
+        if self.by == "ours":
+            convs[edge_types[0]] = ours.GraphConv((4 if width == HIDDEN else HIDDEN,) * 2, width)
+            return ours.HeteroConv(convs)
         return pyg.HeteroConv(convs) if self.by != "conv" else torch.nn.ModuleDict(map(self.named, convs.items()))
 
     @staticmethod
@@ -161,8 +137,8 @@ class Typed(torch.nn.Module):
 
     def run(self, layer, x, block):
         edges = block.edge_index
-        if self.by == "node type":
-            return layer(x, edges)
+        if self.by in ("node type", "ours"):
+            return layer(x, block if self.by == "ours" else edges)
         if self.by == "weights":
             return layer(x, edges, {t: weight.to(x["paper"].dtype) for t, weight in block.edge_weight.items()})
         pairs = {t: (x[t[0]], x[t[2]][: block.num_dst[t[2]]]) for t in edges}
@@ -202,6 +178,7 @@ def gin_on_blocks(width, out):
     return ours.GINConv(gin(width, out).nn, train_eps=True)
 
 
+on_blocks = functools.partial(Stack, whole=True, are_ours=True)
 MODELS = {
     "sage": lambda graph: Stack(pyg.SAGEConv),
     "sage on all rows": lambda graph: Stack(pyg.SAGEConv, whole=True, between=torch.nn.LayerNorm(HIDDEN)),
@@ -219,13 +196,13 @@ MODELS = {
     "weights": lambda graph: Typed(graph.edge_types, "weights"),
     "conv per edge type": lambda graph: Typed(graph.edge_types, "conv"),
     "hgt": lambda graph: Transformer(graph),
-    "our sage": lambda graph: OnBlocks(ours.SAGEConv),
-    "our graph conv": lambda graph: OnBlocks(ours.GraphConv, pairs=True),
-    "our gin": lambda graph: OnBlocks(gin_on_blocks),
-    "our gcn": lambda graph: OnBlocks(lambda a, b: ours.GCNConv(a, b, normalize=False)),
-    "our gat": lambda graph: OnBlocks(ours.GATConv),
-    "our gatv2": lambda graph: OnBlocks(lambda a, b: ours.GATv2Conv((a, a), b, heads=2, concat=False), pairs=True),
-    "our types": lambda graph: OnTypes(graph.edge_types),
+    "our sage": lambda graph: on_blocks(ours.SAGEConv),
+    "our graph conv": lambda graph: on_blocks(ours.GraphConv, whole=False),
+    "our gin": lambda graph: on_blocks(gin_on_blocks),
+    "our gcn": lambda graph: on_blocks(lambda a, b: ours.GCNConv(a, b, normalize=False)),
+    "our gat": lambda graph: on_blocks(ours.GATConv),
+    "our gatv2": lambda graph: on_blocks(lambda a, b: ours.GATv2Conv((a, a), b, heads=2, concat=False), whole=False),
+    "our types": lambda graph: Typed(graph.edge_types, "ours"),
 }
 HETERO = ("our types", "by node type", "by edge type", "weights", "conv per edge type", "hgt")
 
