@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_writers import small_disk
+from test_paths import small_disk
 
 import ramet
 

@@ -9,7 +9,7 @@ import numpy as np
 import processes
 import pytest
 from comparison import both, by_type, edge_list, labor, odd
-from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, homogeneous
+from small_graphs import NUM_NODES, heterogeneous, homogeneous
 from timed_graphs import some_times, timed_pair, timed_types
 from together import Together, assert_same, random_ownership, rows_at
 
@@ -117,28 +117,6 @@ def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
             for block in batch.blocks:
                 assert len(block.n_id) == block.num_src
                 assert np.array_equal(block.n_id[: block.num_dst], batch.n_id[: block.num_dst])
-
-
-def test_rows_of_several_types_and_dtypes():
-    graph = heterogeneous()
-    group = Together(
-        graph,
-        3,
-        ownership="hash",
-        num_neighbors={CITES: [3, 2], WRITES: [2, 2], REVERSE: [1, 2]},
-        input_nodes=("paper", "train"),
-        batch_size=20,
-        tables=("feat", "label", "age"),
-    )
-    for together, alone in group.pairs():
-        assert_same(together, alone)
-        for batch in together:
-            for node_type in graph.node_types:
-                feat = graph.table("feat", node_type).numpy()
-                assert np.array_equal(batch.x[node_type], rows_at(feat, batch.n_id[node_type]))
-            age = graph.table("age", "author").numpy()
-            assert np.array_equal(batch.tables["age"]["author"], rows_at(age, batch.n_id["author"]))
-            assert np.array_equal(batch.y, rows_at(graph.table("label", "paper").numpy(), batch.seeds))
 
 
 def test_a_batch_that_is_none_of_an_epoch_is_an_error():

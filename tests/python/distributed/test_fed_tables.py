@@ -1,10 +1,11 @@
 """Loaders that take rows from tables which ranks share."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
-from small_graphs import NUM_NODES
+from small_graphs import NUM_NODES, homogeneous
 from world import group_of
 
 import ramet
@@ -13,6 +14,7 @@ pytest.importorskip("torch")
 
 import torch.distributed as dist
 from learning import refused
+from namespaces import call_on_machines
 
 WORLD = 3
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}
@@ -135,3 +137,50 @@ def test_a_table_of_some_ranks_is_no_table_of_all(world, store):
     """The table's ranks are those of its group, also where a loader has more."""
     errors = world.call(of_some, store, TOGETHER)
     assert all("tables['feat'] is shared by 2 ranks" in error for error in errors[:2]), errors
+
+
+# ---- two machines with two ranks each
+
+
+KINDS = {by: OPTIONS | {"placement": ramet.Placement(cache_rows=100, cache_by=by)} for by in ("degree", "presampling")}
+KINDS |= {"slices": OPTIONS | {"threads": 2}, "all": TOGETHER}
+
+
+def feed_all(store) -> dict:
+    """What a rank has found, which compares the rows of all its batches."""
+    found, group = {}, dist.group.WORLD
+    for ownership in (None, "hash"):
+        place = {"placement": "distributed", "ownership": ownership}
+        for kind, options in KINDS.items():
+            found[ownership, kind] = feed(group, store, place, options)
+    table, loader = make(group, store, place, OPTIONS)
+    for batch in itertools.islice(loader, 3):  # an epoch that is left early, and then two at the same time
+        check(batch, loader.graph)
+    for one, other in zip(loader, loader):
+        check(one, loader.graph)
+        check(other, loader.graph)
+    options, pickled = OPTIONS | {"prefetch": 2 + dist.get_rank()}, {"feat": pickle.loads(pickle.dumps(table))}
+    found["prefetch"] = refused(lambda: make(group, store, place, options))
+    found["pickled"] = refused(lambda: ramet.NeighborLoader(loader.graph, tables=pickled, **OPTIONS))
+    return found
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("machines")
+    ramet.save(homogeneous(), folder / "graph")
+    return call_on_machines(feed_all, folder / "graph", machines=2, ranks=2, folder=folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ownership", [None, "hash"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_ranks_of_machines_get_the_rows_of_their_nodes(found, kind, ownership):
+    assert_same_seeds([of_rank[ownership, kind] for of_rank in found], homogeneous())
+
+
+@pytest.mark.slow
+def test_what_ranks_must_have_alike(found):
+    for of_rank in found:
+        assert "rank 1 has prefetch=3, but rank 0 of its group has 2" in of_rank["prefetch"]
+        assert "was unpickled" in of_rank["pickled"]

@@ -1,4 +1,4 @@
-"""Encoded rows: Table.gather into buffers and as dtypes of the caller; int8 and its scale: ramet.quantize, Quantized."""
+"""Encoded rows: Table.gather into buffers and as dtypes of the caller; int8 and its scale: quantize and Quantized."""
 
 import numpy as np
 import pytest
