@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import torch
 from faulty_records import faulty, refused_by_the_disk
-from learning import ROWS, WIDTH, gradients_of, optimizer_of, owners_of, recording, refused, roundings_of, share
+from learning import ROWS, WIDTH, gradients_of, optimizer_of, owners_of, refused, roundings_of, share
 
 import ramet
 from ramet.optim import sparse_optimizer
@@ -76,22 +76,6 @@ def learn_everywhere(group, method: str, folder) -> dict:
         ]
         for ownership, rounding, average in itertools.product(OWNERS, roundings_of(method), (True, False))
     }
-
-
-def collectives(group, folder) -> list[int]:
-    """Of a step with rows of this rank, and of one without any on rank 0."""
-    embedding = embedding_of(group, folder)
-    optimizer = optimizer_of("Adam", embedding)
-    counts = []
-    for is_idle in (False, True):
-        if not (is_idle and group.rank() == 0):
-            ids, gradients = owned_pairs(embedding, 0)
-            embedding(ids, owned=True).backward(gradients)
-        with recording() as called:
-            optimizer.step()
-        optimizer.zero_grad()
-        counts.append(len(called))
-    return counts
 
 
 def refusals(group, folder) -> dict[str, str]:

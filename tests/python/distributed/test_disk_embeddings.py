@@ -41,10 +41,6 @@ def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, met
     assert os.listdir(tmp_path) == []
 
 
-def test_a_step_exchanges_nothing(world, tmp_path):
-    assert world.call(ranks.collectives, tmp_path, size=3) == [[0, 0]] * 3
-
-
 def test_what_several_ranks_cannot_do_is_said(world, tmp_path):
     for rank, said in enumerate(world.call(ranks.refusals, tmp_path, size=2)):
         other = said["other"]

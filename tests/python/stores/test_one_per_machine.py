@@ -22,7 +22,7 @@ import ramet
 from ramet.stores import one_per_machine
 from ramet.stores.one_per_machine import find_or_make
 
-KILLS = int(os.environ.get("RAMET_TEST_KILLS", "40"))
+KILLS = int(os.environ.get("RAMET_TEST_KILLS", "15"))
 
 
 @pytest.fixture

@@ -213,34 +213,22 @@ def test_info_and_verify(tmp_path, capsys):
 
 
 def test_damaged_parts(tmp_path, capsys):
+    """What else there is, tests/graph/part_test.cc says."""
     split(homogeneous(), tmp_path)
     part = tmp_path / "parts" / "part-1"
     (part / "checksums.txt").unlink()
-
-    def verify_after(name: str, change) -> str:
-        array = np.load(part / name)
-        change(broken := array.copy())
-        np.save(part / name, broken)
+    owned = np.load(part / "owned/node.npy")
+    more = owned.copy()
+    more[2, 0] += np.uint64(1)
+    for wrong, message in (
+        (np.full_like(owned, 2**63), "owned/node.npy: the last line makes"),
+        (more, "feat.npy: has"),
+    ):
+        np.save(part / "owned/node.npy", wrong)
         assert main(["verify", str(part)]) == 1
-        np.save(part / name, array)
-        return capsys.readouterr().err
-
-    def flip(array):
-        array[1, 3] ^= np.uint64(1) << np.uint64(5)
-
-    def count(array):
-        array[2, 0] += np.uint64(1)
-
-    def owner(array):
-        array[700] = 3
-
-    assert "owned/node.npy, line 1, word 3" in verify_after("owned/node.npy", flip)
-    assert "owned/node.npy: the last line makes" in verify_after("owned/node.npy", lambda a: a.fill(2**63))
-    assert "feat.npy: has" in verify_after("owned/node.npy", count)
-    assert "owner/node.npy, entry 700: 3 is outside [0, 3)" in verify_after("owner/node.npy", owner)
+        assert message in capsys.readouterr().err
+    np.save(part / "owned/node.npy", owned)
     assert main(["verify", str(part)]) == 0
-    (part / "owner" / "node.npy").rename(part / "owner" / "paper.npy")
-    assert main(["verify", str(part)]) == 1
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
