@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import threading
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import processes
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -122,28 +122,6 @@ def files_of(store) -> dict[str, bytes]:
 # ---- plans are upper bounds of what builds take, and builds keep their bound of memory
 
 
-MEASURE = """
-import json, sys, threading, time
-import ramet
-
-def anonymous():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("RssAnon"))
-
-def watch():
-    while True:
-        peak[0] = max(peak[0], anonymous())
-        time.sleep(0.002)
-
-folder, before = sys.argv[1], anonymous()
-peak = [before]
-threading.Thread(target=watch, daemon=True).start()
-edges = ramet.EdgeTable(("n", "to", "n"), folder + "/ends.parquet", source="s", destination="d")
-graph = ramet.build(folder + "/store", edges=edges, memory="128M")
-print(json.dumps([peak[0] - before, graph.num_edges()]))
-"""
-
-
 def test_a_plan_bounds_what_a_build_takes(tmp_path):
     *_, paths = shop(tmp_path, "csv")
     options = {"memory": "128M", "missing": "drop", "order": "degree", "sort_by": "time", "out_edges": True}
@@ -189,13 +167,31 @@ def test_an_estimate_of_a_planned_store(tmp_path):
     assert found.seconds_per_epoch > 0
 
 
+def anonymous() -> int:
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("RssAnon"))
+
+
+def measure(folder) -> tuple[int, int]:
+    """(bytes that a build adds to this process at its peak, the number of edges)."""
+    peak = [before := anonymous()]
+
+    def watch():
+        while True:
+            peak[0] = max(peak[0], anonymous())
+            time.sleep(0.002)
+
+    threading.Thread(target=watch, daemon=True).start()
+    edges = ramet.EdgeTable(("n", "to", "n"), folder / "ends.parquet", source="s", destination="d")
+    graph = ramet.build(folder / "store", edges=edges, memory="128M")
+    return peak[0] - before, graph.num_edges()
+
+
 @pytest.mark.slow
 def test_a_build_keeps_its_bound(tmp_path):
     ends = np.random.default_rng(0).integers(10**8, 10**8 + (1 << 19), (2, 3_000_000), np.int32)
     texts = {name: pa.array(of).cast(pa.string()) for name, of in zip("sd", ends, strict=True)}
     pq.write_table(pa.table(texts), tmp_path / "ends.parquet")
-    done = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    added, num_edges = json.loads(done.stdout)
+    added, num_edges = processes.in_fork(measure, tmp_path)
     assert num_edges == 3_000_000
     assert added <= 128 << 20
