@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -262,32 +260,6 @@ def test_wrong_usage_is_one_line(store, tmp_path, capsys):
     assert "--skew" in error_of(capsys, "generate", "out", "--skew", "5")
     assert "--nodes" in error_of(capsys, "generate", tmp_path / "out", "--nodes", "many")
     assert not (tmp_path / "out").exists()
-
-
-def test_errors_of_the_system_are_one_line(store, tmp_path, capsys):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    assert "mine" in error_of(capsys, "generate", tmp_path / "mine", *SMALL)
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
-    (tmp_path / "file").write_text("precious")
-    assert "file" in error_of(capsys, "generate", tmp_path / "file" / "folder", *SMALL)
-    assert "ramet.txt" in error_of(capsys, "info", tmp_path / "mine")
-
-
-def test_interrupted_while_writing_leaves_nothing(tmp_path):
-    out = tmp_path / "big"
-    process = start("generate", out, "--nodes", "400000", "--features", "256", "--edges", "100000")
-    try:
-        while not any(tmp_path.iterdir()):  # the temporary folder: it has begun to write
-            assert process.poll() is None
-            time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate()
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert err == "ramet: interrupted\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_is_fast_and_loads_no_torch():

@@ -60,19 +60,6 @@ def run_epochs(options, count):
     return [steps(loader) for _ in range(count)]
 
 
-def state_after(options, epoch, step):
-    loader = loader_of(options)
-    loader.set_epoch(epoch)
-    seen = steps(itertools.islice(loader, step))
-    return loader.state_dict(), seen
-
-
-def resume(options, state):
-    loader = loader_of(options)
-    loader.load_state_dict(state)
-    return steps(loader)
-
-
 def join(options, members):
     """Rank, world and seeds inside a process group, or how the loader refuses a process outside."""
     group = dist.new_group(members)
@@ -197,22 +184,6 @@ def test_a_loader_inside_a_process_group(group, graph):
     assert whole == [step[3] for step in steps(alone(graph, OPTIONS))]
     for rank in range(len(members), group.size):
         assert answers[rank] == f"ranks is a process group that rank {rank} is not in"
-
-
-@pytest.mark.parametrize("step", [0, 1, 13, 20])
-def test_resuming_on_another_number_of_ranks(group, graph, step):
-    loader = alone(graph, OPTIONS)
-    loader.set_epoch(2)
-    expected = steps(loader)
-    states, seen = zip(*group.call(state_after, OPTIONS, 2, step))
-    assert all(state == states[0] for state in states)  # any rank's state will do
-    assert merged(seen) == expected[:step]
-    here = alone(graph, OPTIONS)
-    here.load_state_dict(states[0])
-    assert steps(here) == expected[step:]  # from all ranks to one process
-    back = alone(graph, OPTIONS)
-    back.load_state_dict(states[0])
-    assert merged(group.call(resume, OPTIONS, back.state_dict())) == expected[step:]  # and the other way
 
 
 def test_the_global_batch_size_is_said_once_by_rank_0(group):

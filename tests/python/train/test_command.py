@@ -141,10 +141,6 @@ def test_a_run_folder_must_be_new(store, tmp_path, capfd):
     assert main(["verify", str(store), "--quiet"]) == 0
 
 
-def test_a_missing_store_is_one_line(tmp_path, capfd):
-    assert "nowhere" in error_of(capfd, "train", tmp_path / "nowhere")
-
-
 @pytest.mark.slow
 def test_without_matplotlib_there_is_no_plot(store, tmp_path, capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
