@@ -3,18 +3,16 @@
 import functools
 import gc
 import importlib.util
-import multiprocessing
 import os
 import signal
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 import world as ranks
 from comparison import both, edge_list, odd
-from small_graphs import homogeneous
+from small_graphs import heterogeneous, homogeneous
 
 import ramet
 
@@ -42,6 +40,14 @@ def store(tmp_path_factory) -> str:
     """The folder of that graph."""
     folder = tmp_path_factory.mktemp("stores") / "graph"
     ramet.save(homogeneous(), folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def several_types(tmp_path_factory) -> str:
+    """The folder of a graph of several types."""
+    folder = tmp_path_factory.mktemp("stores") / "several"
+    ramet.save(heterogeneous(), folder)
     return str(folder)
 
 
@@ -74,13 +80,6 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.fixture(scope="module")
-def in_another_process():
-    """Calls a function in a process that was spawned for the tests of a file."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        yield lambda *call: process.submit(*call).result()
-
-
 @pytest.fixture(scope="session")
 def template():
     """What forks the ranks of all tests."""
@@ -102,6 +101,13 @@ def world_of(request, template):
     """Makes ranks: `with world_of(3) as world`. For tests that end them or leave them in a bad state."""
     template.ask("import", request.module.__name__, request.module.__file__)
     return functools.partial(ranks.World, template)
+
+
+@pytest.fixture(scope="module")
+def in_another_process(world_of):
+    """Calls a function in a process that is no child of this one."""
+    with world_of(1) as world:
+        yield lambda *call: world.call(*call)[0]
 
 
 @pytest.fixture(scope="module")

@@ -1,27 +1,16 @@
 """ramet.affinity: the ranks of a machine on cores of their own (docs/loader.md, Speed)."""
 
 import os
-import subprocess
-import sys
+import threading
 from itertools import chain
 
+import processes
 import pytest
 
 import ramet
 from ramet._support.affinity import cores_by_node, share
 
-PINNED = """
-import os, threading, torch, ramet
-waiting = threading.Event()
-threading.Thread(target=waiting.wait, daemon=True).start()
-cpus = ramet.affinity()
-assert all(os.sched_getaffinity(int(thread)) == set(cpus) for thread in os.listdir("/proc/self/task"))
-assert torch.get_num_threads() <= len(cpus)
-graph = ramet.from_edge_index([[0, 1], [1, 0]])
-assert ramet.NeighborLoader(graph, [1], ranks=False).summary().cores == len(cpus)
-waiting.set()
-print(cpus)
-"""
+torch = pytest.importorskip("torch")
 
 
 def machine(folder, siblings_of, nodes):
@@ -51,12 +40,23 @@ def test_ranks_share_neither_cores_nor_nodes(tmp_path):
     assert cores_by_node({3, 1}, tmp_path / "nothing") == [[1], [3]]
 
 
+def pin() -> list[int]:
+    """The CPUs of the second of two ranks, of all its threads and of loaders."""
+    os.environ |= {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    waiting = threading.Event()
+    threading.Thread(target=waiting.wait, daemon=True).start()
+    cpus = ramet.affinity()
+    assert all(os.sched_getaffinity(int(thread)) == set(cpus) for thread in os.listdir("/proc/self/task"))
+    assert torch.get_num_threads() <= len(cpus)
+    graph = ramet.from_edge_index([[0, 1], [1, 0]])
+    assert ramet.NeighborLoader(graph, [1], ranks=False).summary().cores == len(cpus)
+    waiting.set()
+    return cpus
+
+
 def test_a_rank_of_torchrun_takes_its_slice():
-    ranks = {"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
-    out = subprocess.run([sys.executable, "-c", PINNED], capture_output=True, text=True, env=os.environ | ranks)
-    assert out.returncode == 0, out.stderr
     cores = cores_by_node(os.sched_getaffinity(0))
-    assert out.stdout.strip() == str(sorted(chain.from_iterable(share(cores, 1, 2))))
+    assert processes.in_fork(pin) == sorted(chain.from_iterable(share(cores, 1, 2)))
 
 
 def test_without_ranks_all_cores_stay(monkeypatch):

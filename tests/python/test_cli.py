@@ -2,13 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from command_line import error_of
+from source_files import write_npz
 
 import ramet
 from ramet import _core
@@ -25,20 +25,6 @@ def store(tmp_path):
     path = tmp_path / "small"
     assert main(["generate", str(path), *SMALL, "--seed", "3", "--quiet"]) == 0
     return path
-
-
-def error_of(capsys, *argv: object) -> str:
-    """The one line that a failing command prints."""
-    try:
-        status = main([str(word) for word in argv])
-    except SystemExit as stop:  # argparse's way
-        status = stop.code
-    out, err = capsys.readouterr()
-    assert status == 2
-    assert out == ""
-    assert err.startswith("ramet: error: ")
-    assert err.count("\n") == 1
-    return err
 
 
 def start(*argv: object, **options) -> subprocess.Popen:
@@ -260,13 +246,6 @@ def test_verify_finds_what_checksums_cannot(store, capsys):
     assert [f"ramet: damaged: {fault}" for fault in ramet.verify(store)] == lines
 
 
-def test_build(data_dir, tmp_path, capsys):
-    argv = ["build", tmp_path / "cora", data_dir / "cora", "--dtype", "float16", "--normalize"]
-    assert main([str(word) for word in argv]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'cora'}: 2,708 nodes, 10,556 edges\n"
-    assert main(["verify", str(tmp_path / "cora"), "--quiet"]) == 0
-
-
 def test_wrong_usage_is_one_line(store, tmp_path, capsys):
     assert "nowhere" in error_of(capsys, "info", tmp_path / "nowhere")
     assert "nowhere" in error_of(capsys, "verify", tmp_path / "nowhere")
@@ -274,8 +253,6 @@ def test_wrong_usage_is_one_line(store, tmp_path, capsys):
     assert "not recognized" in error_of(capsys, "build", tmp_path / "out", store)
     assert "COMMAND" in error_of(capsys)
     assert "invalid choice: 'float64'" in error_of(capsys, "build", "a", "b", "--dtype", "float64")
-    npz = _smallest_npz(tmp_path)
-    assert "class 0 has 1" in error_of(capsys, "build", tmp_path / "out", npz, "--train-per-class", 2)
     assert "--val-per-class: -1" in error_of(capsys, "build", "a", "b", "--val-per-class", -1)
     assert "--nodes is 0" in error_of(capsys, "generate", tmp_path / "out", "--nodes", 0)
     assert "--nodes: -5 is not in [0, " in error_of(capsys, "generate", tmp_path / "out", "--nodes", "-5")
@@ -283,32 +260,6 @@ def test_wrong_usage_is_one_line(store, tmp_path, capsys):
     assert "--skew" in error_of(capsys, "generate", "out", "--skew", "5")
     assert "--nodes" in error_of(capsys, "generate", tmp_path / "out", "--nodes", "many")
     assert not (tmp_path / "out").exists()
-
-
-def test_errors_of_the_system_are_one_line(store, tmp_path, capsys):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    assert "mine" in error_of(capsys, "generate", tmp_path / "mine", *SMALL)
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
-    (tmp_path / "file").write_text("precious")
-    assert "file" in error_of(capsys, "generate", tmp_path / "file" / "folder", *SMALL)
-    assert "ramet.txt" in error_of(capsys, "info", tmp_path / "mine")
-
-
-def test_interrupted_while_writing_leaves_nothing(tmp_path):
-    out = tmp_path / "big"
-    process = start("generate", out, "--nodes", "400000", "--features", "256", "--edges", "100000")
-    try:
-        while not any(tmp_path.iterdir()):  # the temporary folder: it has begun to write
-            assert process.poll() is None
-            time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate()
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert err == "ramet: interrupted\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_is_fast_and_loads_no_torch():
@@ -341,9 +292,8 @@ def test_version_and_help(capsys):
 
 
 def test_errors_have_the_words_of_the_command_line(store, tmp_path, capsys):
-    npz = _smallest_npz(tmp_path)
-    classes = error_of(capsys, "build", tmp_path / "out", npz, "--train-per-class", 2)
-    assert "--train-per-class=2 and --val-per-class=0 need 2 nodes" in classes
+    classes = error_of(capsys, "build", tmp_path / "out", write_npz(tmp_path / "tiny.npz"), "--train-per-class", 2)
+    assert "--train-per-class=2 and --val-per-class=0 need 2 nodes" in classes and "class 0 has 1" in classes
     assert "--batch-size is 0, expected" in error_of(capsys, "estimate", store, "--batch-size", 0)
     named = tmp_path / "num_nodes is 0" / "batch_size"  # a path keeps its name
     assert str(named) in error_of(capsys, "train", named)
@@ -365,11 +315,3 @@ def test_output_into_a_closed_pipe(store):
     err = process.stderr.read()
     assert process.wait(60) == 0
     assert err == ""
-
-
-def _smallest_npz(folder):
-    """One node, no edge, one label."""
-    path = folder / "tiny.npz"
-    empty = {"adj_data": np.zeros(0), "adj_indices": np.zeros(0, int), "adj_indptr": np.zeros(2, int)}
-    np.savez(path, adj_shape=np.array([1, 1]), labels=np.array([0]), **empty)
-    return path

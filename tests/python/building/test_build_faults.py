@@ -2,21 +2,24 @@
 
 import contextlib
 import errno
+import multiprocessing
 import os
+import random
 import resource
 import signal
 import threading
+import time
 
-import killed_builds
-import processes
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from killed_builds import build, version_of
-from test_writers import small_disk
+from test_paths import small_disk
 
 import ramet
 
+NODES, EDGES = 1000, 4000
+BUYS = ("user", "buys", "item")
 MEMORIES = pytest.mark.parametrize("memory", [None, "128M"])
 
 
@@ -24,11 +27,45 @@ def is_alone(path) -> bool:
     return os.listdir(path.parent) == [path.name]
 
 
+def build(path, version: int, memory=None, **options) -> ramet.Graph:
+    """With the version in every table, so that a mixture shows."""
+    names = np.array([f"u{i}" for i in range(NODES)])
+    users = {"id": pa.array(names), "x": np.full(NODES, version, np.float32)}
+    orders = {"who": pa.array(names[np.arange(EDGES) % NODES]), "sku": np.arange(EDGES) * 13 % NODES * 7}
+    user = ramet.NodeTable("user", users, id="id", features=["x"])
+    weighted = orders | {"w": np.full(EDGES, version, np.float32)}
+    buys = ramet.EdgeTable(BUYS, weighted, source="who", destination="sku", weight="w", reverse="rev")
+    return ramet.build(path, nodes=[user], edges=[buys], memory=memory, **options)
+
+
+def version_of(path) -> int:
+    """Of a store that is whole."""
+    assert ramet.verify(path) == []
+    graph = ramet.open(path)
+    found = {*graph.table("feat", "user").numpy().flat, *graph.table("weight", BUYS).numpy()}
+    assert len(found) == 1
+    return int(found.pop())
+
+
 @pytest.mark.slow
 def test_kill_9_leaves_the_old_store_or_the_new_one(tmp_path):
-    process = processes.start(killed_builds.__file__, tmp_path, 4)
-    output = processes.finish(process)
-    assert process.returncode == 0, output
+    """At random points. After each kill the next build leaves nothing else in the folder."""
+    path, chance, seconds = tmp_path / "store", random.Random(7), {}
+    for memory in (None, "128M"):
+        build(path, 0, memory)  # the first takes longer: threads and modules
+        began = time.monotonic()
+        build(path, 0, memory)
+        seconds[memory] = time.monotonic() - began
+    for version in range(1, 5):
+        memory = "128M" if version % 2 else None
+        child = multiprocessing.get_context("fork").Process(target=build, args=(path, version, memory))
+        child.start()
+        time.sleep(chance.random() * 1.2 * seconds[memory])
+        child.kill()
+        child.join()
+        assert version_of(path) in (version, version - 1)
+        build(path, version, memory)
+        assert os.listdir(tmp_path) == ["store"]
 
 
 @contextlib.contextmanager

@@ -6,25 +6,20 @@ import time
 from functools import partial
 from pathlib import Path
 
+import command_line
 import numpy as np
 import pytest
 import slow_caches
+from command_line import error_of
 from small_graphs import heterogeneous, homogeneous
 
 import ramet
-from ramet.commands.main import main
 from ramet.costs import Caches, count_hits, count_ranks
 
 FANOUTS, BATCH, SEED = [4, 3], 60, 7
 counting = partial(slow_caches.loader_of, batch_size=BATCH)
 SMALL = ["--batch-size", BATCH, "--num-neighbors", "4,3", "--seed", SEED]
 MEASURED = {"seconds_per_epoch", "available", "sample", "memory", "memory_by_use"}
-
-
-@pytest.fixture
-def store(tmp_path):
-    ramet.save(homogeneous(), tmp_path / "store")
-    return str(tmp_path / "store")
 
 
 def bytes_in(folder) -> int:
@@ -121,9 +116,8 @@ def test_bad_arguments(arguments, message):
 
 
 def run(capsys, *argv) -> str:
-    assert main(["estimate", *map(str, argv)]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
+    status, out, err = command_line.run(capsys, "estimate", *argv)
+    assert (status, err) == (0, "")
     return out
 
 
@@ -225,12 +219,4 @@ def test_text_of_caches(store, capsys, costs, titles):
     ids=str,
 )
 def test_bad_input_is_one_line(store, capsys, options, message):
-    try:
-        status = main(["estimate", store, *map(str, [*SMALL, *options])])
-    except SystemExit as stop:  # argparse's way
-        status = stop.code
-    out, err = capsys.readouterr()
-    assert (status, out) == (2, "")
-    assert err.startswith("ramet: error: ")
-    assert message in err
-    assert err.count("\n") == 1
+    assert message in error_of(capsys, "estimate", store, *SMALL, *options)

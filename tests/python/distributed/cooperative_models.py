@@ -1,12 +1,13 @@
 """Models for the tests of Cooperative, written for ordinary blocks, and a loop that ranks and one process share."""
 
-import itertools
+import functools
 
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
+from sage import learn, seed_losses
 from small_graphs import WIDTH, heterogeneous, homogeneous
+from together import edges, nodes
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric import nn as pyg
 
@@ -19,17 +20,19 @@ AUTHOR, PAPER = 3, 6  # widths
 
 
 class Stack(torch.nn.Module):
-    """Convolutions, one per block, called as `call` says, with something between them."""
+    """Convolutions, one per block, with something between them. Called with all rows where `whole`, else with pairs;
+    with edges, or with blocks where they are ours."""
 
-    def __init__(self, make, between=None, whole=False, weights=False, p=0.0):
+    def __init__(self, make, between=None, whole=False, weights=False, p=0.0, are_ours=False):
         super().__init__()
         self.convs = torch.nn.ModuleList([make(WIDTH, HIDDEN), make(HIDDEN, CLASSES)])
         self.between = torch.nn.Identity() if between is None else between
-        self.whole, self.weights, self.p = whole, weights, p
+        self.whole, self.weights, self.p, self.are_ours = whole, weights, p, are_ours
 
     def forward(self, x, blocks):
         for i, (conv, block) in enumerate(zip(self.convs, blocks, strict=True)):
-            edges = [block.edge_index, block.edge_weight.to(x.dtype)] if self.weights else [block.edge_index]
+            edges = [block if self.are_ours else block.edge_index]
+            edges += [block.edge_weight.to(x.dtype)] if self.weights else []
             if self.whole:
                 x = conv(x, *edges)[: block.num_dst]
             else:
@@ -37,37 +40,6 @@ class Stack(torch.nn.Module):
             if i == 0:
                 x = dropout(self.between(x).relu(), block, self.p, self.training)
         return x
-
-
-class OnBlocks(torch.nn.Module):
-    """Layers of ramet.nn, called with `pairs` of rows or with all rows."""
-
-    def __init__(self, make, pairs=False):
-        super().__init__()
-        self.convs = torch.nn.ModuleList([make(WIDTH, HIDDEN), make(HIDDEN, CLASSES)])
-        self.pairs = pairs
-
-    def forward(self, x, blocks):
-        for conv, block in zip(self.convs, blocks, strict=True):
-            x = conv((x, x[: block.num_dst]) if self.pairs else x, block).relu()
-        return x
-
-
-class OnTypes(torch.nn.Module):
-    """HeteroConv of ramet.nn."""
-
-    def __init__(self, edge_types):
-        super().__init__()
-        make = {edge_types[0]: ours.GraphConv, edge_types[1]: ours.SAGEConv, edge_types[2]: ours.SAGEConv}
-        widths = {"paper": PAPER, "author": AUTHOR}
-        first = {(s, r, d): make[s, r, d]((widths[s], widths[d]), HIDDEN) for s, r, d in edge_types}
-        last = {t: make[t]((HIDDEN, HIDDEN), CLASSES) for t in edge_types if t[2] == "paper"}
-        self.layers = torch.nn.ModuleList([ours.HeteroConv(first), ours.HeteroConv(last)])
-
-    def forward(self, x, blocks):
-        for layer, block in zip(self.layers, blocks, strict=True):
-            x = {t: rows.relu() for t, rows in layer(x, block).items()}
-        return x["paper"]
 
 
 class Twice(torch.nn.Module):
@@ -133,8 +105,8 @@ class Plain(torch.nn.Module):
 
 
 class Typed(torch.nn.Module):
-    """HeteroConv, `by` node type (with weights or without) or edge type; or a convolution per edge type, called one by
-    one."""
+    """HeteroConv, `by` node type (with weights or without) or edge type, or ours, of two kinds; or a convolution per
+    edge type, called one by one."""
 
     def __init__(self, edge_types, by):
         super().__init__()
@@ -144,8 +116,11 @@ class Typed(torch.nn.Module):
         self.inputs = torch.nn.ModuleDict({"paper": torch.nn.Linear(PAPER, 4), "author": torch.nn.Linear(AUTHOR, 4)})
 
     def layer(self, edge_types, width):
-        kind = pyg.GraphConv if self.by == "weights" else pyg.SAGEConv
+        kind = {"weights": pyg.GraphConv, "ours": ours.SAGEConv}.get(self.by, pyg.SAGEConv)
         convs = {t: kind((4 if width == HIDDEN else HIDDEN,) * 2, width) for t in edge_types}
+        if self.by == "ours":
+            convs[edge_types[0]] = ours.GraphConv((4 if width == HIDDEN else HIDDEN,) * 2, width)
+            return ours.HeteroConv(convs)
         return pyg.HeteroConv(convs) if self.by != "conv" else torch.nn.ModuleDict(map(self.named, convs.items()))
 
     @staticmethod
@@ -162,8 +137,8 @@ class Typed(torch.nn.Module):
 
     def run(self, layer, x, block):
         edges = block.edge_index
-        if self.by == "node type":
-            return layer(x, edges)
+        if self.by in ("node type", "ours"):
+            return layer(x, block if self.by == "ours" else edges)
         if self.by == "weights":
             return layer(x, edges, {t: weight.to(x["paper"].dtype) for t, weight in block.edge_weight.items()})
         pairs = {t: (x[t[0]], x[t[2]][: block.num_dst[t[2]]]) for t in edges}
@@ -203,6 +178,7 @@ def gin_on_blocks(width, out):
     return ours.GINConv(gin(width, out).nn, train_eps=True)
 
 
+on_blocks = functools.partial(Stack, whole=True, are_ours=True)
 MODELS = {
     "sage": lambda graph: Stack(pyg.SAGEConv),
     "sage on all rows": lambda graph: Stack(pyg.SAGEConv, whole=True, between=torch.nn.LayerNorm(HIDDEN)),
@@ -220,13 +196,13 @@ MODELS = {
     "weights": lambda graph: Typed(graph.edge_types, "weights"),
     "conv per edge type": lambda graph: Typed(graph.edge_types, "conv"),
     "hgt": lambda graph: Transformer(graph),
-    "our sage": lambda graph: OnBlocks(ours.SAGEConv),
-    "our graph conv": lambda graph: OnBlocks(ours.GraphConv, pairs=True),
-    "our gin": lambda graph: OnBlocks(gin_on_blocks),
-    "our gcn": lambda graph: OnBlocks(lambda a, b: ours.GCNConv(a, b, normalize=False)),
-    "our gat": lambda graph: OnBlocks(ours.GATConv),
-    "our gatv2": lambda graph: OnBlocks(lambda a, b: ours.GATv2Conv((a, a), b, heads=2, concat=False), pairs=True),
-    "our types": lambda graph: OnTypes(graph.edge_types),
+    "our sage": lambda graph: on_blocks(ours.SAGEConv),
+    "our graph conv": lambda graph: on_blocks(ours.GraphConv, whole=False),
+    "our gin": lambda graph: on_blocks(gin_on_blocks),
+    "our gcn": lambda graph: on_blocks(lambda a, b: ours.GCNConv(a, b, normalize=False)),
+    "our gat": lambda graph: on_blocks(ours.GATConv),
+    "our gatv2": lambda graph: on_blocks(lambda a, b: ours.GATv2Conv((a, a), b, heads=2, concat=False), whole=False),
+    "our types": lambda graph: Typed(graph.edge_types, "ours"),
 }
 HETERO = ("our types", "by node type", "by edge type", "weights", "conv per edge type", "hgt")
 
@@ -249,27 +225,33 @@ def cast(x, dtype):
     return {t: rows.to(dtype) for t, rows in x.items()} if isinstance(x, dict) else x.to(dtype)
 
 
-def train(name, dtype, groups=None, batch_size=40):
-    """Some steps, of ranks that cooperate in `groups` or of one process: what each computes, and how the model ends."""
-    dtype, graph = getattr(torch, dtype), graph_for(name)
+def run(name, graph, ranks, dtype="float64", batch_size=40, **options):
+    """(steps, as sage.learn() has them, each with its edges and nodes; the state of the model; the model that ran)."""
+    dtype = getattr(torch, dtype)
     model = module = model_for(name, graph, dtype)
-    if groups:
+    if ranks:
         model = DistributedDataParallel(Cooperative(model), find_unused_parameters=name == "hgt")
-        (mine,) = (group for group in map(dist.new_group, groups) if dist.get_rank(group) >= 0)
-        loader = loader_for(name, graph, batch_size, ranks=ramet.Cooperate(mine, ownership_for(graph)))
-    else:
-        loader = loader_for(name, graph, batch_size, ranks=False)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    steps = []
-    for batch in itertools.islice(loader, 6):
+
+    def losses_of(batch):
         out = model(cast(batch.x, dtype), batch.blocks)
-        loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        gradients = torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None])
-        steps.append({"seeds": batch.seeds, "out": out, "loss": loss, "gradients": gradients})
-    return {"steps": steps, "state": module.state_dict(), "evaluated": evaluate(name, graph, model, dtype)}
+        return *seed_losses(out, batch), edges([batch]), nodes([batch])
+
+    loader, optimizer = (
+        loader_for(name, graph, batch_size, ranks=ranks, **options),
+        torch.optim.SGD(model.parameters(), 0.1),
+    )
+    steps = list(learn(loader, module, optimizer, 6, losses_of))
+    return steps, {key: value.numpy() for key, value in module.state_dict().items()}, model
+
+
+def train(name, dtype, groups=None, batch_size=40):
+    """(steps, state) of ranks that cooperate in `groups` or of one process. The state has an evaluation, too."""
+    graph, ranks = graph_for(name), False
+    if groups:
+        (mine,) = (group for group in map(dist.new_group, groups) if dist.get_rank(group) >= 0)
+        ranks = ramet.Cooperate(mine, ownership_for(graph))
+    steps, state, model = run(name, graph, ranks, dtype, batch_size)
+    return steps, state | {"evaluated": evaluate(name, graph, model, getattr(torch, dtype)).numpy()}
 
 
 def ownership_for(graph):

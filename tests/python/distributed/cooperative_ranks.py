@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import torch
 import torch.distributed as dist
+from learning import refused
 from sage import Sage
 from sage import train as train_alone
 from together import edges
@@ -118,22 +119,15 @@ def exchange_types(group, store, options):
 def wrong_rows(group, store, options):
     """How rows are refused that are not a layer's input; nothing is exchanged then."""
     batch = next(iter(make_loader(group, store, options)))
-    words = []
-    for rows in (batch.x[:-1], torch.cat([batch.x, batch.x]), torch.tensor(0.0)):
-        try:
-            exchange(rows, batch.blocks[0])
-        except ValueError as error:
-            words.append(str(error))
-    return words
+    wrong = (batch.x[:-1], torch.cat([batch.x, batch.x]), torch.tensor(0.0))
+    return [refused(lambda: exchange(rows, batch.blocks[0])) for rows in wrong]  # noqa: B023 (called at once)
 
 
 def unlike_rows(group, store, options):
     """What ranks say whose rows differ in dtype, and that they can go on."""
     batch = next(iter(make_loader(group, store, options)))
-    try:
-        exchange(batch.x.double() if dist.get_rank() == 1 else batch.x, batch.blocks[0])
-    except ValueError as error:
-        return str(error), len(exchange(batch.x, batch.blocks[0])) == batch.blocks[0].num_src
+    rows, block = batch.x.double() if dist.get_rank() == 1 else batch.x, batch.blocks[0]
+    return refused(lambda: exchange(rows, block)), len(exchange(batch.x, block)) == block.num_src
 
 
 @contextlib.contextmanager

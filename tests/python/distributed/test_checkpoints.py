@@ -15,138 +15,79 @@ import ramet
 
 pytest.importorskip("torch")
 
-import torch
+import embedding_ranks as ranks
 import torch.distributed as dist
+from test_disk_embeddings import assert_equal, together
 
 WORLD = 3
-ROWS = (53, 30)
-PLACES = [
+CHUNKED = {"placement": "chunked"}
+PLACES = [  # as of ranks.embedding_of()
     {"placement": "continuous"},
     {"placement": "chunked", "ownership": "hash"},
-    {"placement": "distributed"},
+    {"placement": "distributed", "ownership": "vector"},
+    {"folder": "rows"},
+    {"folder": "rows", "ownership": "hash"},
 ]
-
-
-# ---- what ranks do; options: as of Table.create, paths: one of all, or a list by rank
-
-
-def optimizer_of(ranks, options: dict, seed: int = 1) -> ramet.optim.Adam:
-    options = options | {"ranks": ranks}
-    embeddings = [
-        ramet.nn.Embedding(ROWS[0], 4, seed=seed, **options),
-        ramet.nn.Embedding(ROWS[1], 3, dtype="bfloat16", seed=seed + 1, **options),
-    ]
-    return ramet.optim.Adam(embeddings, lr=0.1, rounding="stochastic", seed=2, average=False)
-
-
-def train(optimizer, steps, rank: int = 0, size: int = 1) -> None:
-    """Each rank has its share of the ids of a step, and their gradients."""
-    for number in steps:
-        random = np.random.default_rng(number)
-        optimizer.zero_grad()
-        for embedding in optimizer.embeddings:
-            ids = random.integers(0, embedding.num_embeddings, 40)
-            gradients = random.standard_normal((40, embedding.embedding_dim), np.float32)
-            mine = slice(rank * 40 // size, (rank + 1) * 40 // size)
-            embedding(torch.from_numpy(ids[mine])).float().backward(torch.from_numpy(gradients[mine]))
-        optimizer.step()
-
-
-def tables_of(optimizer) -> list[ramet.Table]:
-    """Weights and state."""
-    return [table for one in optimizer.embeddings for table in (one.table, *optimizer.state_of(one).values())]
-
-
-def all_rows(optimizer) -> list[np.ndarray]:
-    """As bytes."""
-    return [np.ascontiguousarray(t.gather(np.arange(len(t)))).view(np.uint8) for t in tables_of(optimizer)]
-
-
-def train_and_save(group, options, steps, paths):
-    optimizer = optimizer_of(group, options)
-    train(optimizer, range(steps), group.rank(), group.size())
-    optimizer.save(paths[group.rank()] if isinstance(paths, list) else paths)
-
-
-def load_and_train(group, options, steps, paths):
-    """All rows afterwards, or the error of loading."""
-    optimizer = optimizer_of(group, options, seed=9)
-    try:
-        optimizer.load(paths[group.rank()] if isinstance(paths, list) else paths)
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
-    train(optimizer, steps, group.rank(), group.size())
-    rows = all_rows(optimizer)
-    dist.barrier(group)
-    return rows
-
-
-# ---- tests
 
 
 @pytest.fixture(scope="module")
 def alone():
     """All rows of one process that has trained without a stop."""
-    optimizer = optimizer_of(False, {})
-    train(optimizer, range(6))
-    return all_rows(optimizer)
+    optimizer = ranks.optimizer_in(None, {})
+    ranks.train(optimizer, range(5))
+    return ranks.own_rows(optimizer)[1]
 
 
-def check_rows(answers, alone):
-    for rows in answers:
-        assert not isinstance(rows, str), rows
-        for some, others in zip(rows, alone, strict=True):
-            np.testing.assert_array_equal(some, others)
+def check_rows(answers, alone) -> None:
+    assert not any(isinstance(rows, str) for rows in answers), answers
+    assert_equal(together(answers), alone)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", PLACES, ids=str)
 def test_any_ranks_continue_to_the_bit(world, alone, tmp_path, place, size):
-    world.call(train_and_save, place, 3, str(tmp_path / "checkpoint"), size=size)
-    assert sorted(os.listdir(tmp_path / "checkpoint")) == [
-        "checksums.txt",
-        *(f"part-{k}" for k in range(size)),
-        "parts.json",
-    ]
-    for other, options in zip((3, 1, 2), PLACES):
-        answers = world.call(load_and_train, options, range(3, 6), str(tmp_path / "checkpoint"), size=other)
-        check_rows(answers, alone)
+    """In memory and on a disk, whoever owns the rows then."""
+    rows, path = tmp_path / "rows", tmp_path / "checkpoint"
+    rows.mkdir()
+    here, *others = ({**at, **({"folder": rows} if "folder" in at else {})} for at in (place, *PLACES))
+    world.call(ranks.save, here, 3, path, size=size)
+    assert sorted(os.listdir(path)) == ["checksums.txt", *(f"part-{k}" for k in range(size)), "parts.json"]
+    for other, there in zip((3, 1, 2, 3, 2), others, strict=True):
+        check_rows(world.call(ranks.load_and_train, there, range(3, 5), path, size=other), alone)
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"] and os.listdir(rows) == []
 
 
 def test_file_systems_apart(world, alone, tmp_path):
-    place = {"placement": "chunked"}
     folders = [tmp_path / f"machine-{rank}" for rank in range(WORLD)]
     for folder in folders:
         folder.mkdir()
     first, second = ([str(folder / name) for folder in folders] for name in ("first", "second"))
-    world.call(train_and_save, place, 2, first, size=3)
-    world.call(train_and_save, place, 3, second, size=3)
+    world.call(ranks.save, CHUNKED, 2, first, size=3)
+    world.call(ranks.save, CHUNKED, 3, second, size=3)
     for rank, path in enumerate(second):
         assert sorted(os.listdir(path)) == ["checksums.txt", f"part-{rank}", "parts.json"]
-    check_rows(world.call(load_and_train, place, range(3, 6), second, size=3), alone)
+    check_rows(world.call(ranks.load_and_train, CHUNKED, range(3, 5), second, size=3), alone)
 
-    mixed = world.call(load_and_train, place, [], [second[0], first[1], second[2]], size=3)
+    mixed = world.call(ranks.load_and_train, CHUNKED, [], [second[0], first[1], second[2]], size=3)
     match = r"rank 0 loads [0-9a-f]{16}, step 3, but rank 1 [0-9a-f]{16}, step 2: they are of different saves"
     assert all(re.search(match, error) for error in mixed), mixed
 
-    others = world.call(load_and_train, place, [], second, size=2)
+    others = world.call(ranks.load_and_train, CHUNKED, [], second, size=2)
     assert re.search(r"row \d+, of rank 0, lies in part-1, which is not in .*second", others[0]), others
     assert others[1] is not None and "part-" in others[1]
 
     for rank in (1, 2):
         os.rename(f"{second[rank]}/part-{rank}", f"{second[0]}/part-{rank}")
-    check_rows(world.call(load_and_train, place, range(3, 6), second[0], size=2), alone)
+    check_rows(world.call(ranks.load_and_train, CHUNKED, range(3, 5), second[0], size=2), alone)
 
 
 @pytest.mark.parametrize("damaged", [0, 1, 2])
 def test_ranks_verify_every_part_between_them(world, tmp_path, damaged):
     """Of more parts than there are ranks. The owners are others, so every rank reads every part."""
-    world.call(train_and_save, {"placement": "distributed"}, 1, str(tmp_path / "checkpoint"), size=3)
+    world.call(ranks.save, {"placement": "distributed"}, 1, tmp_path / "checkpoint", size=3)
     path = tmp_path / f"checkpoint/part-{damaged}/node/embedding-1/weight.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
-    answers = world.call(
-        load_and_train, {"placement": "chunked", "ownership": "hash"}, [], str(tmp_path / "checkpoint"), size=2
-    )
+    answers = world.call(ranks.load_and_train, PLACES[1], [], tmp_path / "checkpoint", size=2)
     assert all(isinstance(error, str) for error in answers), "rows"
     assert any(f"part-{damaged}/node/embedding-1/weight.npy: its SHA-256 is" in error for error in answers), answers
 
@@ -172,8 +113,9 @@ def save_on_and_on(address: str, path: str) -> None:
         line.tell("saves")
         number += 1
         optimizer.step()
-        for table in tables_of(optimizer):
-            table.local().numpy()[:] = number
+        for embedding in optimizer.embeddings:
+            for table in (embedding.table, *optimizer.state_of(embedding).values()):
+                table.local().numpy()[:] = number
         optimizer.save(path)
 
 

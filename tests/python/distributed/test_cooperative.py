@@ -1,6 +1,7 @@
 """Cooperative minibatching with all ranks in one process: together they sample and read what one process does."""
 
 import gc
+import itertools
 import threading
 import time
 
@@ -8,7 +9,8 @@ import numpy as np
 import processes
 import pytest
 from comparison import both, by_type, edge_list, labor, odd
-from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
+from small_graphs import NUM_NODES, heterogeneous, homogeneous
+from timed_graphs import some_times, timed_pair, timed_types
 from together import Together, assert_same, random_ownership, rows_at
 
 import ramet
@@ -117,43 +119,12 @@ def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
                 assert np.array_equal(block.n_id[: block.num_dst], batch.n_id[: block.num_dst])
 
 
-def test_rows_of_several_types_and_dtypes():
-    graph = heterogeneous()
-    group = Together(
-        graph,
-        3,
-        ownership="hash",
-        num_neighbors={CITES: [3, 2], WRITES: [2, 2], REVERSE: [1, 2]},
-        input_nodes=("paper", "train"),
-        batch_size=20,
-        tables=("feat", "label", "age"),
-    )
-    for together, alone in group.pairs():
-        assert_same(together, alone)
-        for batch in together:
-            for node_type in graph.node_types:
-                feat = graph.table("feat", node_type).numpy()
-                assert np.array_equal(batch.x[node_type], rows_at(feat, batch.n_id[node_type]))
-            age = graph.table("age", "author").numpy()
-            assert np.array_equal(batch.tables["age"]["author"], rows_at(age, batch.n_id["author"]))
-            assert np.array_equal(batch.y, rows_at(graph.table("label", "paper").numpy(), batch.seeds))
-
-
 def test_a_batch_that_is_none_of_an_epoch_is_an_error():
     group = Together(homogeneous(), 2, num_neighbors=[2], batch_size=300)
     for epoch, step in ((0, -1), (0, 4), (-1, 0), (0, 2**62)):
         with pytest.raises(IndexError, match=f"epoch {epoch}, step {step} is none of the 4 of an epoch"):
             group.ranks[0].begin(epoch, step)
     assert len(group.batches()) == 2
-
-
-def test_a_rank_whose_store_is_broken_says_so(tmp_path):
-    ramet.save(homogeneous(), tmp_path / "store")
-    path = tmp_path / "store/edge/node__to__node/indices.npy"
-    np.save(path, np.full_like(np.load(path), 5000))
-    group = Together(ramet.open(tmp_path / "store"), 2, num_neighbors=[2], batch_size=300)
-    with pytest.raises(ramet.CorruptStoreError, match=r"indices.npy, entry \d+: 5000 is outside \[0, 1000\)"):
-        group.batches()
 
 
 @pytest.mark.parametrize("cache_rows", [1, 60, 10**9])
@@ -285,3 +256,86 @@ def test_the_summary_is_that_of_any_loader():
     assert (told.nodes, told.edges) == tuple(map(sum, zip(*sizes)))
     assert told.max_prefetch == 2
     assert told.use_seconds >= 0.01 * (len(loader) - 1)
+
+
+# ---- disjoint trees and times: docs/semantics.md, sections 10, 15 and 16
+
+
+SAMPLERS_OF_TREES = (
+    ramet.Uniform(),
+    ramet.Labor(2, table="w"),
+    ramet.Uniform(replace=True),
+    ramet.Weighted("w", dependent=3),
+    ramet.Labor(1),
+)
+TIMES = (
+    None,
+    ramet.Time("time"),
+    ramet.Time("time", monotonic=True),
+    ramet.Time("time", window=12, comparison=">", monotonic=True),
+    ramet.Time("time", "last", monotonic=True),
+)
+
+
+def windows(count: int) -> np.ndarray:
+    return np.sort(np.stack([some_times(count, 1), some_times(count, 2)], 1), axis=1)
+
+
+@pytest.mark.parametrize("case", range(20))
+def test_trees_of_ranks_are_those_of_one_process(case):
+    """Times of edges and of nodes, in sorted rows or not; seeds with times or windows of their own."""
+    random = np.random.default_rng(case)
+    time, num_ranks = TIMES[case // 4], (2, 3, 3, 7)[case % 4]
+    sampler = SAMPLERS_OF_TREES[0 if time is not None and time.strategy == "last" else case % 5]
+    graph, _ = timed_pair("edges" if case % 2 else "nodes", case % 3 == 0)
+    seeds = random.integers(0, 200, 30)
+    given = None
+    if time is not None:
+        given = some_times(30, 9) if time.window is not None or case % 3 > 0 else windows(30)
+    group = Together(
+        graph,
+        num_ranks,
+        ownership=random_ownership(random, 200, num_ranks),
+        num_neighbors=[4, 3, 2],
+        input_nodes=seeds,
+        batch_size=11,
+        sampler=sampler,
+        disjoint=True,
+        expand=("every", "once")[(case + case // 4) % 2],
+        time=time,
+        input_time=given,
+    )
+    for together, alone in group.pairs():
+        assert_same(together, alone)
+
+
+@pytest.mark.parametrize("of, sort", list(itertools.product(("edges", "nodes"), (False, True))))
+def test_trees_of_several_types(of, sort):
+    random = np.random.default_rng(sort)
+    graph, _ = timed_types(of, sort)
+    seeds = {t: random.integers(0, graph.num_nodes(t), 9) for t in graph.node_types}
+    group = Together(
+        graph,
+        3,
+        ownership={t: random_ownership(random, graph.num_nodes(t), 3) for t in graph.node_types},
+        num_neighbors=[3, 2, 2],
+        input_nodes=seeds,
+        input_time={t: some_times(9, 3) for t in seeds},
+        batch_size=13,
+        shuffle=True,
+        expand="every" if sort else "once",
+        time=ramet.Time("time", monotonic=True),
+    )
+    for together, alone in group.pairs():
+        assert_same(together, alone)
+
+
+def test_own_trees_have_the_numbers_of_own_seeds():
+    """The trees of rank 0 come first; sources of blocks have ids."""
+    group = Together(homogeneous(), 3, num_neighbors=[3, 2], input_nodes="train", batch_size=20, disjoint=True)
+    first = 0
+    for batch in group.batches():
+        assert np.array_equal(batch.batch[: batch.num_seeds], np.arange(first, first + batch.num_seeds))
+        assert all((np.asarray(block.n_id) < NUM_NODES).all() for block in batch.blocks)
+        first += batch.num_seeds
+    assert first == 20

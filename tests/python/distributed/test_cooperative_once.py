@@ -1,10 +1,7 @@
 """Cooperative ranks (gloo) that sample each node once, against one process. docs/semantics.md, sections 10 and 14."""
 
-import itertools
-
 import numpy as np
 import pytest
-from small_graphs import heterogeneous
 
 import ramet
 
@@ -12,8 +9,10 @@ torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
 import torch.nn.functional as F  # noqa: E402  (these need torch)
-from cooperative_ranks import cooperating, open_store  # noqa: E402
-from test_cooperative_ranks import OPTIONS, TYPED, assert_close, union  # noqa: E402
+from cooperative_ranks import cooperating, make_loader, open_store  # noqa: E402
+from learning import refused  # noqa: E402
+from sage import learn  # noqa: E402
+from test_cooperative_ranks import OPTIONS, TYPED, assert_same_steps, union  # noqa: E402
 from together import edges  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
@@ -25,11 +24,11 @@ STEPS = 8
 ONCE = {"expand": "once"}
 LINKS = {"num_neighbors": [3, 2], "edges": np.arange(500, 541), "batch_size": 20, "negatives": "binary"}
 CASES = {
-    "one type": (2, "one", OPTIONS | ONCE, "range"),
-    "LABOR-1, in PyG's form": (3, "one", OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
-    "types": (3, "several", TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
-    "links": (3, "one", LINKS | ONCE, "hash"),
-    "trees, in PyG's form": (2, "several", TYPED | ONCE | {"disjoint": True}, "hash"),
+    "one type": (2, OPTIONS | ONCE, "range"),
+    "LABOR-1, in PyG's form": (3, OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
+    "types": (3, TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
+    "links": (3, LINKS | ONCE, "hash"),
+    "trees, in PyG's form": (2, TYPED | ONCE | {"disjoint": True}, dict.fromkeys(("paper", "author"), "hash")),
 }
 
 
@@ -72,7 +71,7 @@ def run(wrapped, batch, in_pairs):
 
 
 def train(group, store, options, ownership, in_pairs):
-    """(loss, edges, gradients) of every step. group: None for one process."""
+    """(loss, gradients, edges) of every step. group: None for one process."""
     graph = open_store(store)
     ranks = False if group is None else cooperating(group, ramet.Cooperate(ownership=ownership), ())
     loader = (ramet.LinkLoader if "edges" in options else ramet.NeighborLoader)(graph, ranks=ranks, **options)
@@ -80,17 +79,12 @@ def train(group, store, options, ownership, in_pairs):
     wrapped = Cooperative(model)
     if group is not None:
         wrapped = DistributedDataParallel(wrapped, process_group=group, find_unused_parameters=True)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    steps = []
-    for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), STEPS):
+
+    def step(batch):
         out = run(wrapped, batch, in_pairs)
-        loss = batch.mean(losses_of(batch, out["paper"] if graph.is_hetero else out))
-        optimizer.zero_grad()
-        loss.backward()
-        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
-        steps.append((loss.item(), edges([batch]), torch.cat([g.flatten() for g in gradients]).numpy()))
-        optimizer.step()
-    return steps
+        return losses_of(batch, out["paper"] if graph.is_hetero else out), edges([batch])
+
+    return list(learn(loader, model, torch.optim.Adam(model.parameters(), lr=0.01), STEPS, step))
 
 
 def losses_of(batch, out):
@@ -102,25 +96,14 @@ def losses_of(batch, out):
     return F.binary_cross_entropy_with_logits(scores, batch.edge_label.double(), reduction="none")
 
 
-@pytest.fixture(scope="module")
-def stores(store, tmp_path_factory):
-    several = tmp_path_factory.mktemp("once") / "several"
-    ramet.save(heterogeneous(), several)
-    return {"one": store, "several": str(several)}
-
-
 @pytest.mark.parametrize("case", CASES)
-def test_training_is_that_of_one_process(world, stores, case):
-    size, kind, options, ownership = CASES[case]
-    in_pairs = "PyG" not in case
-    expected = train(None, stores[kind], options, None, in_pairs)
-    per_rank = world.call(train, stores[kind], options, ownership, in_pairs, size=size)
-    for of_ranks, (loss, sampled, gradients) in zip(zip(*per_rank, strict=True), expected, strict=True):
-        losses, their_edges, their_gradients = zip(*of_ranks)
-        assert_close(np.mean(losses), np.float64(loss))
+def test_training_is_that_of_one_process(world, store, several_types, case):
+    size, options, ownership = CASES[case]
+    in_pairs, path = "PyG" not in case, several_types if isinstance(ownership, dict) else store
+    expected = train(None, path, options, None, in_pairs)
+    per_rank = world.call(train, path, options, ownership, in_pairs, size=size)
+    for (their_edges,), (sampled,) in assert_same_steps(per_rank, expected):
         assert union([[of_rank] for of_rank in their_edges]) == [sampled]
-        for one in their_gradients:
-            assert_close(one, gradients)
 
 
 class Unannotated(pyg.MessagePassing):
@@ -132,28 +115,19 @@ class Unannotated(pyg.MessagePassing):
 
 def look(group, store):
     """(whether the rows of sources are theirs, and each is there once; words of what is refused) of one batch."""
-    batch = next(
-        iter(
-            ramet.NeighborLoader(open_store(store), ranks=cooperating(group, ramet.Cooperate(), ()), **OPTIONS, **ONCE)
-        )
-    )
+    batch = next(iter(make_loader(group, store, OPTIONS | ONCE)))
     ids = batch.sources.n_id
     assert batch.parent is None
     assert batch.hop.tolist() == sorted(batch.hop.tolist())
     data = batch.to_pyg()
     assert len(Cooperative(Unannotated())(data.x, data.edge_index)) == len(ids)
-    words = []
-    for ask in (lambda: batch.blocks, lambda: batch.to_pyg(pad=ramet.Pad(nodes=9, edges=9))):
-        try:
-            ask()
-        except ValueError as error:
-            words.append(str(error))
+    words = [refused(ask) for ask in (lambda: batch.blocks, lambda: batch.to_pyg(pad=ramet.Pad(nodes=9, edges=9)))]
     return torch.equal(exchange(batch.n_id, batch.sources), ids) and len(ids.unique()) == len(ids), words
 
 
-def test_sources_are_own_nodes_and_then_those_of_others(world, stores):
+def test_sources_are_own_nodes_and_then_those_of_others(world, store):
     """No rank pulls rows from itself. What a rank alone cannot say is None, or refused."""
-    for are_right, words in world.call(look, stores["one"], size=2):
+    for are_right, words in world.call(look, store, size=2):
         assert are_right
         assert "gives one graph, not blocks" in words[0]
         assert "the rows that they exchange cannot be padded" in words[1]

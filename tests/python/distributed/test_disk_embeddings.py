@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-import disk_ranks as ranks
+import embedding_ranks as ranks
 from learning import METHODS, ROWS, roundings_of
 
 WORLD = 3
@@ -31,7 +31,7 @@ def assert_equal(some, others) -> None:
 def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, method):
     """Also those of one process, where gradients are not averaged."""
     answers = world.call(ranks.learn_everywhere, method, tmp_path, size=size)
-    alone = {rounding: ranks.learn(method, None, None, rounding=rounding)[1] for rounding in roundings_of(method)}
+    alone = {rounding: ranks.learn(method, None, rounding)[1] for rounding in roundings_of(method)}
     for how in answers[0]:
         on_disk, in_memory = (together([of_rank[how][k] for of_rank in answers]) for k in (0, 1))
         assert_equal(on_disk, in_memory)
@@ -39,10 +39,6 @@ def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, met
         if not average:
             assert_equal(on_disk, alone[rounding])
     assert os.listdir(tmp_path) == []
-
-
-def test_a_step_exchanges_nothing(world, tmp_path):
-    assert world.call(ranks.collectives, tmp_path, size=3) == [[0, 0]] * 3
 
 
 def test_what_several_ranks_cannot_do_is_said(world, tmp_path):
@@ -71,20 +67,6 @@ def test_a_cooperative_loader_reads_ahead_what_a_rank_will_ask_for(world, store,
     assert sum(ahead for *_, ahead in answers) > 0
 
 
-def test_a_checkpoint_goes_to_other_ranks_owners_and_to_memory(world, tmp_path):
-    rows, path = tmp_path / "rows", tmp_path / "checkpoint"
-    rows.mkdir()
-    expected = ranks.learn("Adam", None, None, average=False, steps=range(5))[1]
-    for size, ownership, folder in ((3, "hash", rows), (2, "vector", None), (2, None, rows), (1, None, rows)):
-        world.call(ranks.save, folder, ownership, 3, path, size=size)
-        assert sorted(os.listdir(path)) == ["checksums.txt", *(f"part-{k}" for k in range(size)), "parts.json"]
-        for other, owners, where in ((1, None, rows), (3, "vector", rows), (2, "hash", None)):
-            answers = world.call(ranks.load_and_train, where, owners, range(3, 5), path, size=other)
-            assert_equal(together(answers), expected)
-    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
-    assert os.listdir(rows) == []
-
-
 def test_a_rank_that_gives_a_step_up_stays_with_the_others(world, tmp_path):
     """docs/embeddings.md, "A step that failed"."""
     answers = world.call(ranks.lose_a_step, tmp_path, tmp_path / "checkpoint", size=2)
@@ -100,7 +82,7 @@ def test_ranks_that_wait_for_one_that_gives_a_step_up(world, tmp_path):
     for said in others:
         assert said[1] == "RuntimeError: rank 0 failed: its own error says why"
         assert said[:1] + said[2:] == ["nothing"] * 4
-    twin = ranks.optimizer_of("Adam", ranks.embedding_of(None, None))
+    twin = ranks.optimizer_of("Adam", ranks.embedding_of(None))
     ranks.train(twin, (0, 2, 3))
     for _, rows in answers:
         np.testing.assert_array_equal(rows, twin.embeddings[0].table.gather(np.arange(ROWS)))
@@ -121,7 +103,7 @@ def test_ctrl_c_of_one_rank_in_an_exchange_takes_effect_after_the_step(world):
     """docs/embeddings.md, "A step that failed": no rank waits, and none is a step behind."""
     answers = world.call(ranks.interrupt_a_step, size=3)
     assert [said for said, _ in answers] == [[], [], ["Ctrl-C in step 1"]]
-    twin = ranks.optimizer_of("Adam", ranks.embedding_of(None, None))
+    twin = ranks.optimizer_of("Adam", ranks.embedding_of(None))
     ranks.train(twin, range(4))
     for _, rows in answers:
         np.testing.assert_array_equal(rows, twin.embeddings[0].table.gather(np.arange(ROWS)))

@@ -59,7 +59,7 @@ class Model(torch.nn.Module):
         torch.manual_seed(0)
         (node_type,) = self.types = graph.node_types
         self.layers = torch.nn.ModuleList(
-            Layer(graph, {node_type: WIDTH}, out, self.types, torch.float64) for out in [WIDTH] * (hops - 1) + [5]
+            Layer(graph, {node_type: WIDTH}, out, self.types) for out in [WIDTH] * (hops - 1) + [5]
         )
 
     def forward(self, x: torch.Tensor, blocks: list) -> torch.Tensor:
@@ -186,14 +186,15 @@ def owned_ids(group) -> dict:
     return said
 
 
-def collectives(group) -> list[int]:
+def collectives(group, folder) -> list[int]:
     """How many there are in a step of two embeddings in which all ranks ask for rows of their own, then one of them for
-    others, then both."""
+    others, then both; and in one of rows on a disk."""
     embeddings = [ramet.nn.Embedding(ROWS, WIDTH, placement=placement, ranks=group) for placement, _ in LAYOUTS[:2]]
-    optimizer = ramet.optim.Adam(embeddings, 0.1)
-    result = []
-    for owned in ((True, True), (True, False), (False, False)):
-        for embedding, own in zip(embeddings, owned):
+    disk = ramet.nn.Embedding(ROWS, WIDTH, location="disk", path=folder, cache_rows=5, ranks=group)
+    in_memory, on_disk, result = ramet.optim.Adam(embeddings, 0.1), ramet.optim.Adam(disk, 0.1), []
+    for owned in ((True, True), (True, False), (False, False), (True,)):
+        optimizer = in_memory if len(owned) == 2 else on_disk
+        for embedding, own in zip(optimizer.embeddings, owned):
             mine = torch.as_tensor(embedding.table.owned())[: 0 if group.rank() == 0 else None]  # rank 0 has no ids
             embedding(mine, owned=own).sum().backward()
         with recording() as called:
@@ -368,8 +369,8 @@ def test_owned_ids_are_those_of_the_rank(world):
             assert weight == "nothing" if layout[0] == "continuous" else "chunks()" in weight
 
 
-def test_a_step_has_two_collectives_and_none_for_owned_rows(world):
-    assert world.call(collectives, size=3) == [[0, 2, 2]] * 3
+def test_a_step_has_two_collectives_and_none_for_owned_rows(world, tmp_path):
+    assert world.call(collectives, tmp_path, size=3) == [[0, 2, 2, 0]] * 3
 
 
 def test_ranks_without_rows(world):

@@ -1,8 +1,11 @@
 """Loaders that take rows from tables which ranks share."""
 
+import itertools
+import pickle
+
 import numpy as np
 import pytest
-from small_graphs import NUM_NODES, numpy_of
+from small_graphs import NUM_NODES, homogeneous
 from world import group_of
 
 import ramet
@@ -10,6 +13,8 @@ import ramet
 pytest.importorskip("torch")
 
 import torch.distributed as dist
+from learning import refused
+from namespaces import call_on_machines
 
 WORLD = 3
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}
@@ -29,28 +34,36 @@ TABLES = [
 
 
 def make(group, store: str, table_options: dict, options: dict) -> tuple:
-    """A table of the graph's features, and a loader that takes them from there. A loader's ownership may be that of
-    "the table"."""
+    """A table of the graph's features, and a loader that takes them from there, and others from one of them rounded. A
+    loader's ownership may be that of "the table"."""
     graph = ramet.open(store)
-    feat = graph.table("feat")
-    table = ramet.Table.create(feat.shape, feat.dtype, ranks=group, init=feat.gather, **table_options)
+    feat, table_options = graph.table("feat"), table_options | {"ranks": group}
+    table, half = (
+        ramet.Table.create(feat.shape, dtype, init=feat.gather, **table_options) for dtype in ("float32", "float16")
+    )
     ranks = options.get("ranks", group)
     if isinstance(ranks, ramet.Cooperate):
-        owners = (
-            table.ownership if isinstance(ranks.ownership, str) and ranks.ownership == "the table" else ranks.ownership
-        )
-        ranks = ramet.Cooperate(ownership=owners, among=group)
-    return table, ramet.NeighborLoader(graph, tables={"feat": table, "label": None}, **options | {"ranks": ranks})
+        is_tables = isinstance(ranks.ownership, str) and ranks.ownership == "the table"
+        ranks = ramet.Cooperate(ownership=table.ownership if is_tables else ranks.ownership, among=group)
+    tables = {"feat": table, "half": half, "label": None}
+    return table, ramet.NeighborLoader(graph, tables=tables, **options | {"ranks": ranks})
+
+
+def check(batch, graph) -> None:
+    rows = graph.table("feat").gather(batch.n_id)
+    np.testing.assert_array_equal(batch.x, rows)
+    np.testing.assert_array_equal(batch.tables["half"], rows.half().float())
+    np.testing.assert_array_equal(batch.y, graph.table("label").gather(batch.seeds))
 
 
 def feed(group, store, table_options, options):
-    """Seeds and rows that each step has of the table, all of them compared with the graph's own."""
+    """The seeds of each step, whose rows are compared with the graph's own."""
     (table, loader), steps = make(group, store, table_options, options), []
     for batch in loader:
-        np.testing.assert_array_equal(batch.x, loader.graph.table("feat").gather(batch.n_id))
+        check(batch, loader.graph)
         if "ranks" in options:
             assert np.isin(batch.n_id, table.owned()).all()
-        steps.append((batch.seeds, batch.y, len(batch.x)))
+        steps.append(batch.seeds.tolist())
     return steps
 
 
@@ -68,22 +81,16 @@ def see_writes(group, store, table_options, options):
 def error_of(group, store, table_options, options):
     """The error of every rank; lists of options are by rank."""
     options = options[group.rank()] if isinstance(options, list) else options
-    try:
-        make(group, store, table_options, options)
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
-    return None
+    return refused(lambda: make(group, store, table_options, options))
 
 
 def of_some(store, options):
     """The error of a loader over all ranks whose table is of two."""
     pair, graph = group_of((0, 1)), ramet.open(store)
     table = ramet.Table.create(graph.table("feat").shape, ranks=pair if dist.get_rank() < 2 else False)
-    try:
-        ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ranks": ramet.Cooperate()})
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
-    return None
+    return refused(
+        lambda: ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ranks": ramet.Cooperate()})
+    )
 
 
 # ---- tests
@@ -94,12 +101,13 @@ def of_some(store, options):
 )
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_ranks_get_the_rows_of_their_nodes(world, graph, store, table, options):
-    alone = ramet.NeighborLoader(graph, ranks=False, **OPTIONS)
-    of_ranks = world.call(feed, store, table, options, size=WORLD)
-    for batch, *steps in zip(alone, *of_ranks, strict=True):
-        labels = dict(zip(numpy_of(batch.seeds).tolist(), numpy_of(batch.y).tolist()))
-        seeds, y, _ = (np.concatenate(part) for part in zip(*[(s, y, [n]) for s, y, n in steps]))
-        assert dict(zip(seeds.tolist(), y.tolist())) == labels
+    assert_same_seeds(world.call(feed, store, table, options, size=WORLD), graph)
+
+
+def assert_same_seeds(of_ranks, graph) -> None:
+    """As one process has, step by step."""
+    for batch, *steps in zip(ramet.NeighborLoader(graph, ranks=False, **OPTIONS), *of_ranks, strict=True):
+        assert sorted(itertools.chain(*steps)) == sorted(batch.seeds.tolist())
 
 
 @pytest.mark.parametrize("options", [OPTIONS, TOGETHER], ids=["slices", "together"])
@@ -129,3 +137,50 @@ def test_a_table_of_some_ranks_is_no_table_of_all(world, store):
     """The table's ranks are those of its group, also where a loader has more."""
     errors = world.call(of_some, store, TOGETHER)
     assert all("tables['feat'] is shared by 2 ranks" in error for error in errors[:2]), errors
+
+
+# ---- two machines with two ranks each
+
+
+KINDS = {by: OPTIONS | {"placement": ramet.Placement(cache_rows=100, cache_by=by)} for by in ("degree", "presampling")}
+KINDS |= {"slices": OPTIONS | {"threads": 2}, "all": TOGETHER}
+
+
+def feed_all(store) -> dict:
+    """What a rank has found, which compares the rows of all its batches."""
+    found, group = {}, dist.group.WORLD
+    for ownership in (None, "hash"):
+        place = {"placement": "distributed", "ownership": ownership}
+        for kind, options in KINDS.items():
+            found[ownership, kind] = feed(group, store, place, options)
+    table, loader = make(group, store, place, OPTIONS)
+    for batch in itertools.islice(loader, 3):  # an epoch that is left early, and then two at the same time
+        check(batch, loader.graph)
+    for one, other in zip(loader, loader):
+        check(one, loader.graph)
+        check(other, loader.graph)
+    options, pickled = OPTIONS | {"prefetch": 2 + dist.get_rank()}, {"feat": pickle.loads(pickle.dumps(table))}
+    found["prefetch"] = refused(lambda: make(group, store, place, options))
+    found["pickled"] = refused(lambda: ramet.NeighborLoader(loader.graph, tables=pickled, **OPTIONS))
+    return found
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("machines")
+    ramet.save(homogeneous(), folder / "graph")
+    return call_on_machines(feed_all, folder / "graph", machines=2, ranks=2, folder=folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ownership", [None, "hash"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_ranks_of_machines_get_the_rows_of_their_nodes(found, kind, ownership):
+    assert_same_seeds([of_rank[ownership, kind] for of_rank in found], homogeneous())
+
+
+@pytest.mark.slow
+def test_what_ranks_must_have_alike(found):
+    for of_rank in found:
+        assert "rank 1 has prefetch=3, but rank 0 of its group has 2" in of_rank["prefetch"]
+        assert "was unpickled" in of_rank["pickled"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, homogeneous
+from small_graphs import NUM_NODES, heterogeneous, homogeneous
 
 import ramet
 from ramet.stores.ownership import as_owners
@@ -129,30 +129,3 @@ def test_bad_cooperative_arguments_are_named():
             ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(**{name: "ranks"}))
     with pytest.raises(ValueError, match=r"ownership\[3\] = 1 is outside \[0, 1\), the ranks"):
         ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(ownership=np.where(ALL == 3, 1, 0)))
-
-
-def test_a_cooperative_group_of_one_is_a_loader_alone():
-    """Without torch.distributed; with the state of a loader that is not cooperative, and the other way."""
-    pytest.importorskip("torch")
-    graph = heterogeneous()
-    options = {
-        "num_neighbors": {CITES: [3, 2], WRITES: [2, 2], REVERSE: [1, 2]},
-        "input_nodes": ("paper", "train"),
-        "batch_size": 20,
-        "shuffle": True,
-    }
-    plain = ramet.NeighborLoader(graph, **options)
-    cache = ramet.Placement(cache_rows=20)
-    alone = ramet.NeighborLoader(graph, ranks=ramet.Cooperate(ownership="hash"), prefetch=3, placement=cache, **options)
-    assert (alone.rank, alone.world, len(alone)) == (0, 1, len(plain))
-    expected = [batch.fingerprint() for batch in plain] + [batch.fingerprint() for batch in plain]
-    assert [batch.fingerprint() for _ in range(2) for batch in alone] == expected
-    assert alone.state_dict() == plain.state_dict()
-    iterator = iter(alone)
-    next(iterator), next(iterator)
-    plain.load_state_dict(alone.state_dict())
-    rest = [batch.fingerprint() for batch in plain]
-    assert rest == [batch.fingerprint() for batch in iterator]
-    assert len(rest) == len(plain) - 2
-    assert alone.cache_use["hits"] > 0
-    assert plain.cache_use == {"hits": 0, "misses": 0}

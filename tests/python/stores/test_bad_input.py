@@ -215,14 +215,6 @@ def test_options_of_sample(graph, name):
             ramet.sample(graph, [1], [2], **{name: value})
 
 
-def test_what_is_no_graph(graph):
-    for call in (lambda g: ramet.sample(g, [1], [2]), loader):
-        with pytest.raises(TypeError, match=r"graph is a dict, expected a ramet\.Graph"):
-            call({})
-    with pytest.raises(TypeError, match="graph is a dict"):
-        ramet.save({}, "nowhere")
-
-
 def test_the_largest_values_work(graph):
     big = loader(graph, batch_size=HUGE - 1, seed=2**64 - 1, num_neighbors=[HUGE - 1])
     big.set_epoch(HUGE - 2)
@@ -280,8 +272,12 @@ def test_gather(graph):
         ramet.Table(np.zeros((0, 3))).gather([0])
 
 
-def test_names_that_are_not_there(graph, hetero):
+def test_names_that_are_not_there_and_what_is_no_graph(graph, hetero):
     for call, error, message in [
+        *(
+            (of_graph, TypeError, r"graph is a dict, ")
+            for of_graph in (lambda: ramet.sample({}, [1], [2]), lambda: loader({}), lambda: ramet.save({}, "nowhere"))
+        ),
         (lambda: graph.table("x"), KeyError, "'node' has no table 'x'; there is 'feat', 'label'"),
         (lambda: graph.table("feat", "user"), KeyError, "no node type 'user'; there is 'node'"),
         (

@@ -55,11 +55,6 @@ def test_from_arrays_holds_what_was_given():
     assert graph.edge_ids() is None
 
 
-def test_from_arrays_keeps_edge_ids():
-    graph = ramet.from_arrays([0, 1, 3], [1, 0, 1], edge_ids=[7, 0, 3])
-    assert graph.edge_ids().tolist() == [7, 0, 3]
-
-
 def test_from_arrays_of_several_types():
     graph = ramet.from_arrays(
         {CITES: [0, 1, 2], WRITES: [0, 2, 2]},
@@ -144,12 +139,9 @@ def test_edge_lists_of_several_types():
     )
     assert (graph.num_nodes("author"), graph.num_nodes("paper")) == (7, 3)
     assert rows(graph, WRITES) == [[0], [4], []]
+    inferred = ramet.from_edge_index({CITES: [[0], [1]], WRITES: [[2], [5]]})  # over all edge types
+    assert (inferred.num_nodes("author"), inferred.num_nodes("paper")) == (3, 6)
     assert graph.table("weight", CITES).numpy().tolist() == [0, 1, 4, 2, 3]
-
-
-def test_number_of_nodes_is_inferred_over_all_edge_types():
-    graph = ramet.from_edge_index({CITES: [[0], [1]], WRITES: [[2], [5]]})
-    assert (graph.num_nodes("author"), graph.num_nodes("paper")) == (3, 6)
 
 
 @pytest.mark.parametrize("num_nodes", [0, 3, None])
@@ -328,16 +320,6 @@ def test_save_and_open_agree_in_everything(tmp_path):
     ramet.save(opened, tmp_path / "store")  # over itself, while it is open
     assert rows(ramet.open(tmp_path / "store"), CITES) == rows(graph, CITES)
     assert [entry.name for entry in tmp_path.iterdir()] == ["store"]
-
-
-def test_numpy_reads_a_store(tmp_path):
-    ramet.save(ramet.from_edge_index(EDGES, nodes={"feat": np.eye(3)}), tmp_path / "store")
-    folder = tmp_path / "store"
-    assert np.load(folder / "edge" / "node__to__node" / "indices.npy").tolist() == [0, 2, 0, 0, 2]
-    np.testing.assert_array_equal(np.load(folder / "node" / "node" / "feat.npy"), np.eye(3))
-    assert "feat.npy" in (folder / "checksums.txt").read_text()
-    ramet.save(ramet.open(folder), tmp_path / "bare", checksums=False)
-    assert not (tmp_path / "bare" / "checksums.txt").exists()
 
 
 def test_a_save_that_fails_late_leaves_the_old_store(tmp_path, monkeypatch):

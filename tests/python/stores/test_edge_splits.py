@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -47,9 +48,13 @@ def test_from_scipy():
     assert splits_of(ramet.from_scipy(matrix, edge_splits={"train": [3]})) == {("train", EDGE): [3]}
 
 
-def hetero():
-    lists = {BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}
-    return ramet.from_edge_index(lists, edge_splits={"train": {BUYS: [1], LIKES: [0]}, "val": {LIKES: [1]}})
+def a(split) -> dict:
+    return {"edge_splits": {"a": split}}
+
+
+def hetero(edge_splits=None):
+    usual = {"train": {BUYS: [1], LIKES: [0]}, "val": {LIKES: [1]}}
+    return ramet.from_edge_index({BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}, edge_splits=edge_splits or usual)
 
 
 def test_several_types():
@@ -73,7 +78,7 @@ def test_every_form_of_a_graph_has_them(tmp_path, capsys):
         assert splits_of(form) == splits_of(graph)
         form._core.validate()
     assert opened._core.fingerprint() == graph._core.fingerprint()
-    other = ramet.from_edge_index({BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}, edge_splits={"val": {LIKES: [1]}})
+    other = hetero({"val": {LIKES: [1]}})
     assert other._core.fingerprint() != graph._core.fingerprint()
     main(["info", str(tmp_path / "store")])
     assert "split train: 1 of user-buys-item, 1 of user-likes-item" in capsys.readouterr().out
@@ -184,46 +189,21 @@ def test_built_by_share(undirected, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize(
-    ("split", "error", "message"),
-    [
-        ([4], IndexError, "edge_splits['train'][0] is 4, but edge type ('node', 'to', 'node') has 4 edges"),
-        ([1, -1], IndexError, "edge_splits['train'][1] is -1, but"),
-        (np.ones(3, bool), ValueError, "edge_splits['train'] is a bool mask of shape [3], but edge type"),
-        ([0, 1, 1, 1], ValueError, "has 4 entries, all 0 or 1"),
-        ([0.5], TypeError, "edge_splits['train'] has dtype float64; ids are integers"),
-    ],
-)
-def test_bad_splits(split, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        ramet.from_edge_index([SRC, DST], edge_splits={"train": split})
-
-
 def test_bad_input():
     arrays = {"indptr": [0, 1, 3], "indices": [1, 0, 1], "edge_ids": [70, 50, 60]}
-    graph = hetero()
+    graph, sells = hetero(), ("user", "sells", "item")
+    kept, lists = partial(ramet.from_arrays, **arrays), partial(ramet.from_edge_index, [SRC, DST])
     for error, message, call in [
-        (
-            IndexError,
-            "edge_splits['a'][1] is 51, but edge type",
-            lambda: ramet.from_arrays(**arrays, edge_splits={"a": [50, 51]}),
-        ),
-        (ValueError, "bool mask of shape [2]", lambda: ramet.from_arrays(**arrays, edge_splits={"a": [True, False]})),
-        (
-            IndexError,
-            "is 4, but edge type ('node', 'to', 'node') was made from 4 edges",
-            lambda: ramet.from_edge_index([SRC, DST], undirected=True, edge_splits={"a": [4]}),
-        ),
-        (
-            TypeError,
-            "edge_splits is a list; it must be a dict by split name",
-            lambda: ramet.from_edge_index([SRC, DST], edge_splits=[1]),
-        ),
-        (
-            ValueError,
-            "edge_splits['a'][('user', 'sells', 'item')]: no edge type",
-            lambda: ramet.from_edge_index({BUYS: [SRC, DST]}, edge_splits={"a": {("user", "sells", "item"): [0]}}),
-        ),
+        (IndexError, "['a'][0] is 4, but edge type ('node', 'to', 'node') has 4 edges", lambda: lists(**a([4]))),
+        (IndexError, "edge_splits['a'][1] is -1, but", lambda: lists(**a([1, -1]))),
+        (ValueError, "edge_splits['a'] is a bool mask of shape [3], but", lambda: lists(**a(np.ones(3, bool)))),
+        (ValueError, "has 4 entries, all 0 or 1", lambda: lists(**a([0, 1, 1, 1]))),
+        (TypeError, "edge_splits['a'] has dtype float64; ids are integers", lambda: lists(**a([0.5]))),
+        (IndexError, "edge_splits['a'][1] is 51, but edge type", lambda: kept(**a([50, 51]))),
+        (ValueError, "bool mask of shape [2]", lambda: kept(**a([True, False]))),
+        (IndexError, "'node') was made from 4 edges", lambda: lists(undirected=True, **a([4]))),
+        (TypeError, "edge_splits is a list; it must be a dict by split name", lambda: lists(edge_splits=[1])),
+        (ValueError, f"edge_splits['a'][{sells}]: no edge type", lambda: hetero(**a({sells: [0]}))),
         (ValueError, "split 'train' has several edge types", lambda: graph.split("train")),
         (KeyError, "no split 'val' of edge type 'user__buys__item'", lambda: graph.split("val", BUYS)),
         (KeyError, "no split 'test'; there is 'train', 'val'", lambda: graph.split("test", BUYS)),

@@ -15,25 +15,6 @@ from ramet.commands.main import main
 from ramet.storage.contents import Contents
 
 
-def test_a_map_gives_positions_by_first_occurrence(tmp_path):
-    for folder in (b"", bytes(tmp_path)):
-        ids = _core.IdMap("uint64", folder)
-        assert ids.add([np.array([2**64 - 1, 7, 2**63, 7], np.uint64)])[:, 0].tolist() == [0, 1, 2, 1] and ids.size == 3
-        assert ids.find(np.array([2**63, 5], np.uint64), threads=2).tolist() == [2, -1]
-        arrays = ids.arrays()
-        assert arrays["value"].tolist() == [2**64 - 1, 7, 2**63] and arrays["order"].tolist() == [1, 2, 0]
-
-        ids = _core.IdMap("text", folder)
-        assert ids.add([text("u17", "", "é")]).tolist() == [[0], [1], [2]]
-        assert ids.add([text("u3", "u17")] * 2, np.eye(2, dtype=bool)).tolist() == [[-1, 3], [0, -1]]
-        assert ids.find(text("é", "e", "u3")).tolist() == [2, -1, 3]
-        assert (ids.memory == 0) == bool(folder)
-        arrays = ids.arrays()
-        del ids
-        assert bytes(arrays["text"]) == "u17éu3".encode() and arrays["offset"].tolist() == [0, 3, 3, 5, 7]
-        assert arrays["order"].tolist() == [1, 0, 3, 2] and not list(tmp_path.iterdir())
-
-
 def test_a_map_refuses_what_are_no_ids_of_its_kind():
     ids = _core.IdMap("int64")
     with pytest.raises(ValueError, match="ids are float64"):

@@ -1,6 +1,5 @@
 """One graph per machine: the processes of a user that ask for a content get one copy, however others end."""
 
-import contextlib
 import errno
 import gc
 import multiprocessing
@@ -13,16 +12,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-import one_graph_program
 import processes
 import pytest
-from one_graph_program import identity, small
 
 import ramet
 from ramet.stores import one_per_machine
 from ramet.stores.one_per_machine import find_or_make
 
-KILLS = int(os.environ.get("RAMET_TEST_KILLS", "40"))
+KILLS = int(os.environ.get("RAMET_TEST_KILLS", "15"))
 
 
 @pytest.fixture
@@ -30,35 +27,78 @@ def content() -> bytes:
     return os.urandom(16)
 
 
-@pytest.fixture
-def programs():
-    """Starts so many programs; their lines."""
-    with contextlib.ExitStack() as stack:
+def small() -> ramet.Graph:
+    return ramet.from_edge_index([[0, 1], [1, 2]], 3)
 
-        def start(count: int) -> list[processes.Line]:
-            lines = []
-            for _ in range(count):
-                arguments = one_graph_program.__file__, processes.MEETING, "one"
-                meeting, program = stack.enter_context(processes.meeting_of(*arguments))
-                (line,) = meeting.expect()
-                line.program = program
-                lines.append(line)
-            return lines
+
+def identity(graph: ramet.Graph) -> tuple[int, int]:
+    return graph._core.identity
+
+
+# ---- what processes do that are no children of this one
+
+graphs = {}  # by content
+
+
+def get(content: bytes) -> tuple:
+    graphs[content], is_found = find_or_make(content, small)
+    return is_found, identity(graphs[content])
+
+
+def get_slowly(content: bytes, address: str) -> tuple:
+    """Says "making" when it makes the graph, and goes on when it is told how: "fail", or anything else."""
+    line = processes.visit(address)
+
+    def make():
+        line.tell("making")
+        if line.hear(None) == "fail":
+            raise ValueError("no graph")
+        return small()
+
+    graphs[content], is_found = find_or_make(content, make)
+    return is_found, identity(graphs[content])
+
+
+def drop(content: bytes) -> None:
+    del graphs[content]
+
+
+# ---- tests
+
+
+@pytest.fixture
+def world(world_of):
+    with world_of(4) as world:
+        yield world
+
+
+def ask(world, number: int, *call):
+    ((outcome, value),) = world.outcomes(*call, ranks=[number])
+    assert outcome == "done", value
+    return value
+
+
+@pytest.fixture
+def slowly(world):
+    """Lets a process of the world get a graph slowly: the line to tell it how to go on."""
+    with processes.Meeting() as meeting:
+
+        def start(number: int, content: bytes) -> processes.Line:
+            world.tell(number, get_slowly, content, meeting.address)
+            return meeting.expect()[0]
 
         yield start
 
 
 def kill(line: processes.Line) -> None:
-    line.program.kill()
-    line.program.wait()
+    os.kill(line.pid, signal.SIGKILL)
+    with pytest.raises(EOFError):
+        line.hear()
 
 
-def test_processes_share_one_graph(programs, content):
-    lines = programs(3)
-    for line in lines:
-        line.tell(("get", content))
-    answers = [line.hear()[1] for line in lines]
-    assert sorted(is_found for is_found, _ in answers) == [False, True, True]
+def test_processes_share_one_graph(world, content):
+    answers = world.call(get, content)
+    assert sorted(is_found for is_found, _ in answers) == [False, True, True, True]
     assert len({found for _, found in answers}) == 1
     mine, is_found = find_or_make(content, small)
     assert is_found and identity(mine) == answers[0][1] and mine.num_edges() == 2
@@ -66,32 +106,28 @@ def test_processes_share_one_graph(programs, content):
     assert find_or_make(os.urandom(16), small)[0] is not mine
 
 
-def test_whoever_has_it_hands_it_out_after_the_others(programs, content):
+def test_whoever_has_it_hands_it_out_after_the_others(world, content):
     """After the one that made it was killed, and the next one has dropped it."""
-    first, second, third = programs(3)
-    _, made = first.ask("get", content)
-    assert [line.ask("get", content) for line in (second, third)] == [(True, made)] * 2
-    kill(first)
-    (fourth,) = programs(1)
-    assert fourth.ask("get", content) == (True, made)
-    second.ask("drop", content), third.ask("drop", content)
+    _, made = ask(world, 0, get, content)
+    assert [ask(world, number, get, content) for number in (1, 2)] == [(True, made)] * 2
+    kill(world.lines[0])
+    assert ask(world, 3, get, content) == (True, made)
+    ask(world, 1, drop, content), ask(world, 2, drop, content)
     mine, is_found = find_or_make(content, small)
     assert is_found and identity(mine) == made
-    kill(fourth)
-    assert second.ask("get", content) == (True, made)
+    kill(world.lines[3])
+    assert ask(world, 1, get, content) == (True, made)
 
 
-def test_who_waits_makes_it_where_the_first_fails_or_is_killed(programs, content):
-    first, second, third = programs(3)
-    first.tell(("get_slowly", content))
+def test_who_waits_makes_it_where_the_first_fails_or_is_killed(world, slowly, content):
+    first, second = slowly(0, content), slowly(1, content)
     assert first.hear() == "making"
-    second.tell(("get_slowly", content))
     first.tell("fail")
-    assert "no graph" in first.hear()[1] and second.hear() == "making"
-    third.tell(("get", content))
-    kill(second)
-    assert third.hear()[1][0] is False
-    assert first.ask("get", content)[0] is True
+    assert "no graph" in world.lines[0].hear()[1] and second.hear() == "making"
+    world.tell(2, get, content)
+    kill(world.lines[1])
+    assert world.lines[2].hear()[1][0] is False
+    assert ask(world, 0, get, content)[0] is True
 
 
 def has_thread() -> bool:
@@ -149,26 +185,25 @@ def wait_until_stopped(pid: int) -> None:
         time.sleep(0.001)
 
 
-def test_a_process_that_was_stopped_is_not_waited_for(programs, content, monkeypatch):
-    first, second = programs(2)
-    first.ask("get", content)
-    second.tell(("get_slowly", other := os.urandom(16)))
+def test_a_process_that_was_stopped_is_not_waited_for(world, slowly, content, monkeypatch):
+    ask(world, 0, get, content)
+    second = slowly(1, other := os.urandom(16))
     assert second.hear() == "making"
     monkeypatch.setattr(one_per_machine, "PATIENCE", 0.1)
-    for line, of_line in ((first, content), (second, other)):
-        os.kill(line.pid, signal.SIGSTOP)
+    for number, of_number in enumerate((content, other)):
+        pid = world.lines[number].pid
+        os.kill(pid, signal.SIGSTOP)
         try:
-            wait_until_stopped(line.pid)
-            assert find_or_make(of_line, small)[1] is False
+            wait_until_stopped(pid)
+            assert find_or_make(of_number, small)[1] is False
         finally:
-            os.kill(line.pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
     second.tell("go on")
-    assert second.hear()[1][0] is False
+    assert world.lines[1].hear()[1][0] is False
 
 
-def test_who_was_asked_to_wait_waits_without_a_limit(programs, content, monkeypatch):
-    (first,) = programs(1)
-    first.tell(("get_slowly", content))
+def test_who_was_asked_to_wait_waits_without_a_limit(slowly, content, monkeypatch):
+    first = slowly(0, content)
     assert first.hear() == "making"
     limits, receive = [], socket.recv_fds
 
@@ -201,10 +236,9 @@ def test_another_user_gets_nothing(content, monkeypatch):
         assert thief.recv(8) == b""
 
 
-def test_without_room_for_descriptors_there_are_two(programs, content):
+def test_without_room_for_descriptors_there_are_two(world, content):
     """ulimit -n: the graph itself takes one; there is none for who asks."""
-    (other,) = programs(1)
-    assert other.ask("get", content)[0] is False
+    assert ask(world, 0, get, content)[0] is False
 
     def body():
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -15,6 +15,8 @@ import pytest
 import trainer_processes
 
 import ramet
+from ramet import _core
+from ramet._support import descriptor
 
 TRAINERS = Path(trainer_processes.__file__)
 HAVE_TORCH = ramet._support.tensors.torch_or_none() is not None
@@ -41,11 +43,17 @@ def nothing_left(store):
 @contextlib.contextmanager
 def training(method: str, *sources, count: int):
     """A parent and its trainers, as lines."""
-    with processes.meeting_of(TRAINERS, method, processes.MEETING, count, *sources) as (meeting, program):
+    with processes.meeting_of(TRAINERS, method, processes.MEETING, count, *sources) as (meeting, _):
         lines = meeting.expect(count + 1)
         parent = next(line for line in lines if line.role == "parent")
         lines.remove(parent)
-        yield parent, lines, program
+        yield parent, lines
+
+
+def kill(line) -> None:
+    os.kill(line.pid, signal.SIGKILL)
+    with pytest.raises(EOFError):
+        line.hear()
 
 
 @pytest.fixture(scope="module")
@@ -74,21 +82,30 @@ def test_a_graph_tells_its_pages(kind, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "count"),
-    [("fork", 4), ("spawn", 2), ("forkserver", 2), pytest.param("torch", 2, marks=[needs_torch, pytest.mark.slow])],
+    [("fork", 4), ("spawn", 3), ("forkserver", 3), pytest.param("torch", 2, marks=[needs_torch, pytest.mark.slow])],
 )
 def test_processes_that_are_handed_graphs_use_one_copy(method, count, store, expected, nothing_left):
     """Two graphs, one from a folder and one in memory: PSS after every byte was read, less the same
-    processes without a graph (making one leaves some memory with the allocator)."""
-    with training(method, "dropped", count=count) as (parent, children, _):
+    processes without a graph (making one leaves some memory with the allocator). Then a trainer is killed, then the
+    parent, which made one of the graphs, then the rest. That `training` ends says that no process is left: whoever
+    lives holds the program's standard output."""
+    with training(method, "dropped", count=count) as (parent, children):
         for child in children:
             assert child.ask("read") == []
         used_without = processes.pss([parent.pid, *(child.pid for child in children)])
-    with training(method, store, "memory", count=count) as (parent, children, _):
+    with training(method, store, "memory", count=count) as (parent, children):
         for child in children:
             assert child.ask("read") == [expected[0]] * 2
             if method == "torch":
                 child.ask("read tensors")
         used = processes.pss([parent.pid, *(child.pid for child in children)])
+        for line in (children.pop(), parent):
+            kill(line)
+            for child in children:
+                assert child.ask("read") == [expected[0]] * 2
+                assert child.ask("fingerprint") == [expected[1]] * 2
+        for child in children:
+            kill(child)
     one_copy = 2 * trainer_processes.num_bytes(ramet.open(store))
     assert 0.99 * one_copy <= used - used_without <= 1.05 * one_copy
 
@@ -126,18 +143,12 @@ def test_a_pickle_is_a_handle(store, tmp_path):
     (deep / "link").symlink_to(store)
     graphs = [ramet.open(store), ramet.open(deep / "link"), ramet.open(store, mode="copy-on-write")]
     for graph in [*graphs, trainer_processes.make_graph()]:
-        data = pickle.dumps(graph)
-        assert len(data) < 1024
+        data, of_table = pickle.dumps(graph), pickle.dumps(graph.table("feat"))
+        assert len(data) < 1024 and len(of_table) < 1024
         copy = pickle.loads(data)
         assert repr(copy).split()[2:] == repr(graph).split()[2:]
         assert trainer_processes.read(copy) == trainer_processes.read(graph)
-
-
-def test_a_table_is_pickled_as_its_graph(store):
-    table = ramet.open(store).table("feat")
-    data = pickle.dumps(table)
-    assert len(data) < 1024
-    np.testing.assert_array_equal(pickle.loads(data).gather([5, 0]), table.numpy()[[5, 0]])
+        np.testing.assert_array_equal(pickle.loads(of_table).gather([5, 0]), graph.table("feat").numpy()[[5, 0]])
 
 
 def test_a_relative_path_is_a_handle_for_other_folders(store, monkeypatch, tmp_path):
@@ -180,16 +191,14 @@ def test_a_graph_is_sent_by_pipe_and_queue(method, expected, nothing_left):
     arguments = (TRAINERS, f"{method}-sent", processes.MEETING, 1, "memory", "memory")
     with processes.meeting_of(*arguments) as (meeting, program):
         by_role = {line.role: line for line in meeting.expect(2)}
-        by_role["receiver"].tell("go")
+        by_role["waiting"].tell("go")
         (receiver,) = meeting.expect(1)
         assert receiver.ask("read") == [expected[0]] * 2
         handles = receiver.ask("pickle")  # the receiver can hand them on
         os.kill(by_role["parent"].pid, signal.SIGKILL)
         assert receiver.ask("fingerprint") == [expected[1]] * 2
         assert trainer_processes.read(pickle.loads(handles[0])) == expected[0]
-        os.kill(receiver.pid, signal.SIGKILL)
-        with pytest.raises(EOFError):
-            receiver.hear()
+        kill(receiver)
         processes.finish(program)
         with pytest.raises(FileNotFoundError, match=f"process {receiver.pid} that owns this in-memory graph"):
             pickle.loads(handles[1])
@@ -209,31 +218,6 @@ def test_a_store_deleted_while_open_keeps_working(store, tmp_path, expected):
     assert processes.in_fork(trainer_processes.read, graph) == expected[0]
     with pytest.raises(FileNotFoundError, match=str(path)):
         ramet.open(path)
-
-
-# ---- kill -9
-
-
-def kill(line) -> None:
-    os.kill(line.pid, signal.SIGKILL)
-    with pytest.raises(EOFError):
-        line.hear()
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_kill_leaves_the_others_working_and_nothing_behind(method, store, expected, nothing_left):
-    """First a trainer dies, then the parent, which made one of the graphs in memory, then the rest. That
-    `training` ends says that no process is left: whoever lives holds the program's standard output."""
-    with training(method, store, "memory", count=3) as (parent, children, _):
-        kill(children.pop())
-        for child in children:
-            assert child.ask("read") == [expected[0]] * 2
-        kill(parent)
-        for child in children:
-            assert child.ask("read") == [expected[0]] * 2
-            assert child.ask("fingerprint") == [expected[1]] * 2
-        for child in children:
-            kill(child)
 
 
 def test_graphs_that_are_dropped_give_back_memory_and_descriptors(store):
@@ -347,3 +331,57 @@ def test_torch_of_a_copy_on_write_graph_is_its_own_array(store):
 def test_a_wrong_mode_is_an_error(store):
     with pytest.raises(ValueError, match="mode is 'write', expected 'read' or 'copy-on-write'"):
         ramet.open(store, mode="write")
+
+
+# ---- a pickle is a handle: an error where the graph is gone, or another has its place
+
+
+def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):
+    graph = trainer_processes.make_graph()
+    function, (core, (handle,), *rest) = graph.__reduce__()
+    other = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(FileNotFoundError, match=f"descriptor {other} is not|not the in-memory graph"):
+        function(core, (handle._replace(number=other),), *rest)
+    os.close(other)
+    with pytest.raises(FileNotFoundError, match=f"process {handle.pid}"):
+        function(core, (handle._replace(number=other),), *rest)
+    assert function(core, (handle,), *rest).num_nodes() == trainer_processes.NUM_NODES
+
+
+def test_no_handle_opens_the_store_that_came_later(tmp_path):
+    """A file system gives the inode of a folder that was removed to the next one: every second of these stores has
+    the inode of the one before the last."""
+    path = tmp_path / "store"
+    handles = []
+    for value in range(6):
+        ramet.save(ramet.from_arrays([0, 0], [], nodes={"label": [value]}), path, checksums=False)
+        handles.append(pickle.dumps(ramet.open(path)))
+        for old in handles[:-1]:
+            with pytest.raises(ValueError, match=f"{path}: the store was replaced after its handle was made"):
+                pickle.loads(old)
+        assert pickle.loads(handles[-1]).table("label").numpy().tolist() == [value]
+    shutil.rmtree(path)
+    with pytest.raises(FileNotFoundError, match=str(path)):
+        pickle.loads(handles[-1])
+
+
+def test_a_handle_of_a_store_without_an_id(tmp_path):
+    """Stores from before there were ids are known by their device and inode."""
+    ramet.save(ramet.from_arrays([0, 0], [], nodes={"label": [1]}), tmp_path / "store", checksums=False)
+    (tmp_path / "store" / "ramet.txt").write_text("ramet-store 1\nnode node 1\n")
+    handle = pickle.dumps(ramet.open(tmp_path / "store"))
+    assert pickle.loads(handle).table("label").numpy().tolist() == [1]
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    os.rename(tmp_path / "store", tmp_path / "old")
+    os.rename(tmp_path / "copy", tmp_path / "store")
+    with pytest.raises(ValueError, match="replaced after its handle was made"):
+        pickle.loads(handle)
+
+
+def test_a_handle_whose_owner_is_gone_does_not_wait_for_what_took_its_place():
+    read_end, write_end = os.pipe()
+    os.close(write_end)
+    with pytest.raises(FileNotFoundError, match="not the in-memory graph of this handle any more"):
+        handle = descriptor.Handle(os.getpid(), read_end, (1, 2))
+        descriptor.opened(handle, "in-memory graph", _core.open_segment)
+    os.close(read_end)

@@ -71,15 +71,11 @@ def serve(address: str, graphs: list[ramet.Graph]) -> None:
     processes.answer(processes.visit(address, "trainer"), requests)
 
 
-def trainer(address: str, graphs: list[ramet.Graph]) -> None:
+def trainer(address: str, waited, graphs: list[ramet.Graph]) -> None:
     serve(address, graphs)
 
 
 def torch_trainer(rank: int, address: str, graphs: list[ramet.Graph]) -> None:
-    serve(address, graphs)
-
-
-def late_trainer(address: str, waited: None, graphs: list[ramet.Graph]) -> None:
     serve(address, graphs)
 
 
@@ -90,16 +86,16 @@ class Wait:
         self.address = address
 
     def __reduce__(self):
-        return _wait, (self.address,)
+        return wait, (self.address,)
 
 
-def _wait(address: str) -> None:
+def wait(address: str) -> None:
     processes.visit(address, "waiting").hear()
 
 
 def receiver(address: str, connection, queue) -> None:
     """A trainer that is sent its graphs, one by pipe and one by queue, and takes them when told to."""
-    processes.visit(address, "receiver").hear()
+    wait(address)
     serve(address, [connection.recv(), queue.get()])
 
 
@@ -119,9 +115,8 @@ def start_all(method: str, address: str, count: int, graphs: list[ramet.Graph]):
         queue.put(graphs[1])
         return here, queue
     for _ in range(count):
-        target = late_trainer if variant == "late" else trainer
-        arguments = (address, Wait(address), graphs) if variant == "late" else (address, graphs)
-        context.Process(target=target, args=arguments).start()
+        waited = Wait(address) if variant == "late" else None
+        context.Process(target=trainer, args=(address, waited, graphs)).start()
     return None
 
 

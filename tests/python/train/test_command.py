@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from train_commands import BATCH, assert_learned, command, ramet_train
+from command_line import error_of
+from train_commands import BATCH, assert_learned, ramet_train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -94,9 +95,7 @@ def without(store, path, **changes):
 )
 def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, words):
     path = without(store, tmp_path / "graph", **changes)
-    assert main(["train", str(path), "--out", str(tmp_path / "run")]) == 2
-    error = capfd.readouterr().err
-    assert error.count("\n") == 1 and error.startswith("ramet: error: ")
+    error = error_of(capfd, "train", path, "--out", tmp_path / "run")
     assert all(word in error for word in words)
     assert not (tmp_path / "run").exists()
 
@@ -124,12 +123,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
     ],
 )
 def test_bad_options_name_value_and_bound(store, capfd, option, words):
-    try:
-        status = main(["train", str(store), *option])
-    except SystemExit as stop:  # argparse's way
-        status = stop.code
-    error = capfd.readouterr().err
-    assert status == 2 and error.startswith(f"ramet: error: {words}") and error.count("\n") == 1
+    assert error_of(capfd, "train", store, *option).startswith(f"ramet: error: {words}")
 
 
 def test_a_run_folder_must_be_new(store, tmp_path, capfd):
@@ -142,17 +136,9 @@ def test_a_run_folder_must_be_new(store, tmp_path, capfd):
         store / "runs" / "new": f"is in the store {store}",
         tmp_path / "run": "run is not empty (it has best.pt, notes)",
     }.items():
-        assert main(["train", str(store), "--out", str(out)]) == 2
-        error = capfd.readouterr().err
-        assert error.count("\n") == 1 and words in error
+        assert words in error_of(capfd, "train", store, "--out", out)
     assert (tmp_path / "run" / "best.pt").read_text() == "precious"
     assert main(["verify", str(store), "--quiet"]) == 0
-
-
-def test_a_missing_store_is_one_line(tmp_path, capfd):
-    assert main(["train", str(tmp_path / "nowhere")]) == 2
-    error = capfd.readouterr().err
-    assert error.count("\n") == 1 and "nowhere" in error
 
 
 @pytest.mark.slow
@@ -170,18 +156,12 @@ def test_without_matplotlib_there_is_no_plot(store, tmp_path, capfd, monkeypatch
 # ---- the example
 
 
-@pytest.mark.parametrize("launcher", [pytest.param("torchrun", marks=pytest.mark.slow), "spawn"])
-def test_example(store, tmp_path, launcher):
-    start = {
-        "torchrun": command("-m", "torch.distributed.run", "--nproc_per_node=2", EXAMPLE, store),
-        "spawn": command(EXAMPLE, store, "--processes", 2),
-    }[launcher]
-    if launcher == "torchrun":
-        start.insert(start.index("--nproc_per_node=2"), "--standalone")
-    model = tmp_path / "best.pt"
+@pytest.mark.parametrize("spawns", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_example(run_script, store, tmp_path, spawns):
+    """On two ranks as torchrun starts them, and on two that it starts by itself."""
+    model, ranks = tmp_path / "best.pt", {} if spawns else {"ranks": 2}
     options = ["--epochs", 3, "--batch-size", BATCH, "--num-neighbors", 5, 5, "--save", model]
-    done = subprocess.run([*start, *map(str, options)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    last = done.stdout.strip().splitlines()[-1]
+    printed = run_script(EXAMPLE, store, *options, *(["--processes", 2] if spawns else []), **ranks)
+    last = printed.strip().splitlines()[-1]
     assert float(last.split()[2].rstrip(",")) > 0.5
     assert "convs.0.lin_l.weight" in torch.load(model, weights_only=True)

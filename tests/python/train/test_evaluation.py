@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+import command_line  # noqa: E402
+from command_line import error_of  # noqa: E402
 from kept_ids import give_ids, text  # noqa: E402
 from small_graphs import WIDTH, homogeneous  # noqa: E402
 
@@ -122,19 +124,15 @@ def trained(request, tmp_path_factory):
     return folder / "store", folder / "run", metrics
 
 
-def run_cli(capsys, *argv):
-    status = main([str(word) for word in argv])
-    return status, *capsys.readouterr()
-
-
 def test_predictions_are_those_that_were_reported(trained, tmp_path, capsys):
     store, run, metrics = trained
     out, probabilities = tmp_path / "new" / "classes.npy", tmp_path / "p"
     argv = ("predict", store, run, "--nodes", "test", "--out", out, "--probabilities", probabilities)
-    status, printed, err = run_cli(capsys, *argv)
+    status, printed, err = command_line.run(capsys, *argv)
     assert (status, err) == (0, "")
     accuracy = metrics["test_accuracy"]
     assert accuracy > 0.5
+    assert json.loads((run / "metrics.json").read_text())["inference"] == metrics["inference"]
     assert f"test accuracy {accuracy:.4f} of 200 nodes\n" in printed
     assert in_words(metrics["inference"]) in printed and f"epoch {metrics['best_epoch']}" in printed
     graph = ramet.open(store)
@@ -157,7 +155,7 @@ def test_csv_files_have_the_ids_of_the_store(trained, tmp_path, capsys):
     give_ids(tmp_path / "store", "text", text(*(f'"{i}", ä' for i in range(400))))
     files = {option: tmp_path / f"{option[2:]}.csv" for option in ("--out", "--probabilities")}
     argv = [word for pair in files.items() for word in pair]
-    assert run_cli(capsys, "predict", tmp_path / "store", run, "--nodes", "val", *argv)[0] == 0
+    assert command_line.run(capsys, "predict", tmp_path / "store", run, "--nodes", "val", *argv)[0] == 0
     found = predict(store, run, "val")
     with files["--out"].open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
@@ -182,15 +180,15 @@ def test_a_store_without_labels_or_splits(trained, tmp_path, capsys):
     _, run, _ = trained
     graph = tasked()
     ramet.save(tasked(nodes={"feat": graph.table("feat").numpy()}, splits={}), tmp_path / "bare")
-    assert "no labels to compare with" in run_cli(capsys, "predict", tmp_path / "bare", run)[1]
+    assert "no labels to compare with" in command_line.run(capsys, "predict", tmp_path / "bare", run)[1]
     label = graph.table("label").numpy().copy()
     label[:100] = -1
     nodes = {"feat": graph.table("feat").numpy(), "label": label[:, None]}
     ramet.save(tasked(nodes=nodes, splits={"valid": np.arange(50, 150)}), tmp_path / "some")
-    assert "val accuracy" in run_cli(capsys, "predict", tmp_path / "some", run)[1]
-    assert " of 50 nodes\n" in run_cli(capsys, "predict", tmp_path / "some", run, "--nodes", "valid")[1]
+    assert "val accuracy" in command_line.run(capsys, "predict", tmp_path / "some", run)[1]
+    assert " of 50 nodes\n" in command_line.run(capsys, "predict", tmp_path / "some", run, "--nodes", "valid")[1]
     ramet.save(tasked(nodes=nodes, splits={}), tmp_path / "some")
-    assert "\naccuracy " in run_cli(capsys, "predict", tmp_path / "some", run)[1]
+    assert "\naccuracy " in command_line.run(capsys, "predict", tmp_path / "some", run)[1]
 
 
 def test_what_does_not_fit_is_one_line(trained, tmp_path, capsys):
@@ -218,9 +216,7 @@ def test_what_does_not_fit_is_one_line(trained, tmp_path, capsys):
         "there.npy exists already": (store, run, "--out", tmp_path / "there.npy"),
         "--threads is 0": (store, run, "--threads", 0),
     }.items():
-        status, printed, err = run_cli(capsys, "predict", *argv)
-        assert (status, printed) == (2, ""), words
-        assert err.startswith("ramet: error: ") and err.count("\n") == 1 and words in err, err
+        assert words in error_of(capsys, "predict", *argv)
     assert main(["verify", str(store), "--quiet"]) == 0
 
 
@@ -229,10 +225,4 @@ def test_a_model_of_other_options_is_one_line(trained, tmp_path, capsys):
     found = torch.load(run / "best.pt", weights_only=True)
     for changes in ({"options": found["options"] | {"hidden": 17}}, {"options": found["options"] | {"new": 1}}):
         torch.save(found | changes, tmp_path / "best.pt")
-        status, _, err = run_cli(capsys, "predict", trained[0], tmp_path)
-        assert status == 2 and err.count("\n") == 1 and "does not fit this version of ramet" in err
-
-
-def test_metrics_say_how(trained):
-    _, run, metrics = trained
-    assert json.loads((run / "metrics.json").read_text())["inference"] == metrics["inference"]
+        assert "does not fit this version of ramet" in error_of(capsys, "predict", trained[0], tmp_path)

@@ -1,7 +1,9 @@
 """Training: what a run learns, whatever the number of processes and wherever its features lie."""
 
 import contextlib
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +16,12 @@ import torch.nn.functional as F  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet._support.old_torch import is_autocast_enabled  # noqa: E402
+from ramet.stores.build import generate  # noqa: E402
 from ramet.train import Config, fit, loop, run  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import predict  # noqa: E402
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "larger_than_memory.py"
 
 
 @pytest.mark.parametrize("model", ["sage", "gat", "gin"])
@@ -42,24 +47,17 @@ def test_bfloat16_keeps_parameters_in_float32(store, tmp_path, monkeypatch, mode
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["gat", "gin"])
-def test_other_models_learn(store, model):
-    config = Config(str(store), model=model, hidden=16, epochs=3, batch_size=BATCH, lr=0.01)
-    metrics = fit(ramet.open(store), config)
-    assert metrics["test_accuracy"] > 0.5
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
         {"sampler": "labor"},
         {"sampler": ramet.Labor(1, layer_dependent=True, dependent=4)},
         {"sampler": ramet.Uniform(dependent=8), "dtype": "float64"},
+        {"model": "gat"},
     ],
     ids=str,
 )
-def test_other_samplers_learn(store, options):
+def test_other_options_learn(store, options):
     config = Config(str(store), hidden=16, epochs=3, batch_size=BATCH, lr=0.01, num_neighbors=(5, 5), **options)
     assert fit(ramet.open(store), config)["test_accuracy"] > 0.5
 
@@ -117,6 +115,17 @@ def test_features_from_a_disk_train_the_same(store, monkeypatch):
     assert cached["losses"] == plain["losses"] == in_memory["losses"]
     assert 0 < cached["pipeline"]["rows_read"] < plain["pipeline"]["rows_read"]
     assert not in_memory["pipeline"]["rows_read"]
+
+
+@pytest.mark.slow
+def test_the_example_trains_rows_of_a_disk_as_those_in_memory(run_script, tmp_path):
+    """examples/larger_than_memory.py"""
+    generate(tmp_path / "store", num_nodes=20_000, num_edges=100_000, feature_width=64)
+    options = ("--batches", 12, "--batch-size", 100, "--num-neighbors", 5, 5, "--look-ahead", 3)
+    printed = [run_script(EXAMPLE, tmp_path / "store", *options, "--placement", p) for p in ("disk", "in_place")]
+    losses = [re.findall(r"batch \d+: loss ([\d.]+)", text) for text in printed]
+    assert losses[0] == losses[1] and len(losses[0]) == 12
+    assert "rows of a batch come from a disk" in printed[0]
 
 
 # ---- one run, whatever the number of processes

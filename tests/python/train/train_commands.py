@@ -5,13 +5,9 @@ import sys
 BATCH = 33  # not a multiple of 2 or 4; the last batch of an epoch of 199 seeds has one seed
 
 
-def command(*arguments):
-    """A Python command line, with which files of models and stores go to the test's folder."""
-    return [sys.executable, *map(str, arguments)]
-
-
 def ramet_train(store, out, *options):
-    return command("-m", "ramet", "train", store, "--out", out, "--batch-size", BATCH, *options)
+    command = (sys.executable, "-m", "ramet", "train", store, "--out", out, "--batch-size", BATCH)
+    return [str(word) for word in (*command, *options)]
 
 
 def assert_learned(metrics) -> None:

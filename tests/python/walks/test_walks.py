@@ -1,6 +1,5 @@
 """Walks against the twin, their distributions, and bad input. docs/semantics.md, section 22."""
 
-import functools
 import re
 from collections import Counter
 
@@ -138,12 +137,6 @@ def test_a_walk_depends_on_its_start_and_number_alone(pair):
     order = np.argsort(starts, kind="stable")
     assert (walks[order] == ramet.random_walk(graph, starts[order], 8, seed=7, threads=1)).all()
     assert (walks != ramet.random_walk(graph, starts, 8, seed=8)).any()
-
-
-def test_another_process_walks_the_same(pair, in_another_process):
-    starts = np.arange(NUM_NODES)
-    walk = functools.partial(ramet.random_walk, pair[0], starts, 5, weight="w", seed=3)
-    assert (in_another_process(walk) == walk()).all()
 
 
 def test_steps_are_drawn_by_weight():

@@ -5,6 +5,8 @@ none may, and the number of calls.
 Usage: wrong_calls.py FOLDER
 """
 
+import functools
+import inspect
 import os
 import resource
 import sys
@@ -96,141 +98,101 @@ def graphs(folder: Path):
     return ramet.open(folder / "plain"), several
 
 
-def calls(folder: Path):
-    """(name, function, arguments that are right by name)."""
-    plain, several = graphs(folder)
-    indptr, indices = plain.indptr().copy(), plain.indices().copy()
-    rows = np.ones((30, 2), np.float32)
-    table = plain.table("feat")
-    loader = ramet.NeighborLoader(plain, [2, 2], "train", 4)
-    batch = next(iter(loader))
-    ids = np.arange(3)
-    state = loader.state_dict()
+def defaults_of(function) -> dict:
+    parameters = inspect.signature(function).parameters
+    return {name: p.default for name, p in parameters.items() if p.default is not p.empty}
 
-    yield "open", ramet.open, {"path": folder / "plain", "mode": "read"}
+
+def with_keywords(method):
+    """Methods of a graph refuse to be looked at."""
+    return lambda **given: method(**given)
+
+
+def first_batch(**given):
+    return next(iter(ramet.NeighborLoader(**given)), None)
+
+
+def calls(folder: Path):
+    """(name, function, arguments that are right by name, beside its defaults)."""
+    plain, several = graphs(folder)
+    rows, ids, table = np.ones((30, 2), np.float32), np.arange(3), plain.table("feat")
+    loader = ramet.NeighborLoader(plain, [2, 2], "train", 4)
+    batch, state = next(iter(loader)), loader.state_dict()
+    edges = np.zeros((2, 4), np.int64)
+
+    yield "open", ramet.open, {"path": folder / "plain"}
     for graph in (plain, several):
         kind = "several" if graph is several else "plain"
         of, edge_type = graph.node_types[0], graph.edge_types[0]
         for method in ("num_nodes", "num_rows", "owned"):
-            yield f"{kind} {method}", getattr(graph, method), {"node_type": of}
+            yield f"{kind} {method}", with_keywords(getattr(graph, method)), {"node_type": of}
         for method in ("num_edges", "indptr", "indices", "edge_ids"):
-            yield f"{kind} {method}", getattr(graph, method), {"edge_type": edge_type}
-            yield (
-                f"{kind} {method} by names",
-                lambda a, b, c, m=method, g=graph: getattr(g, m)((a, b, c)),
-                dict(zip("abc", edge_type)),
-            )
-        yield f"{kind} tables", graph.tables, {"of": of}
-        yield f"{kind} table", graph.table, {"name": "feat", "of": of}
-        yield f"{kind} split", graph.split, {"name": "train", "node_type": of}
-    yield "Table", ramet.Table, {"rows": rows, "scale": None}
+            yield f"{kind} {method}", with_keywords(getattr(graph, method)), {"edge_type": edge_type}
+            by_names = functools.partial(lambda call, a, b, c: call((a, b, c)), getattr(graph, method))
+            yield f"{kind} {method} by names", by_names, dict(zip("abc", edge_type))
+        yield f"{kind} tables", with_keywords(graph.tables), {"of": of}
+        yield f"{kind} table", with_keywords(graph.table), {"name": "feat", "of": of}
+        yield f"{kind} split", with_keywords(graph.split), {"name": "train", "node_type": of}
+    yield "Table", ramet.Table, {"rows": rows}
     yield "Table of int8", ramet.Table, {"rows": np.ones((3, 2), np.int8), "scale": np.ones((3, 1), np.float32)}
-    placed = {"placement": "chunked", "location": "host", "ranks": None, "ownership": None}
-    yield "create a table", ramet.Table.create, {"shape": (3, 2), "dtype": "float32", **placed, "init": 0, "seed": 0}
+    yield "create a table", ramet.Table.create, {"shape": (3, 2), "placement": "chunked"}
     np.save(folder / "rows.npy", rows)
     rows.tofile(folder / "rows.bin")
-    of_table = {"paths": folder / "plain", "name": "feat", "node_type": "node", "verify": True}
-    yield "open a table", ramet.Table.open, of_table
-    of_rows = {"dtype": "float32", "shape": (30, 2)}
-    yield "open a raw file", ramet.Table.open, {"paths": [folder / "rows.bin"], **of_rows}
-    yield "open a file", ramet.Table.open, {"paths": [folder / "rows.npy"], **of_rows}
+    yield "open a table", ramet.Table.open, {"paths": folder / "plain", "name": "feat", "node_type": "node"}
+    for kind in ("npy", "bin"):
+        of_rows = {"paths": [folder / f"rows.{kind}"], "dtype": "float32", "shape": (30, 2)}
+        yield f"open a file of {kind}", ramet.Table.open, of_rows
     yield "copy a table", ramet.Table.create((30, 2)).copy_from, {"other": ramet.Table(rows)}
     yield "save a table", ramet.Table(rows).save, {"path": folder / "saved"}
-    yield "gather", table.gather, {"ids": ids, "threads": 1, "dtype": None, "out": None}
-    arrays = {"indptr": indptr, "indices": indices, "nodes": None, "edges": None, "splits": None, "num_nodes": None}
-    yield "from_arrays", ramet.from_arrays, arrays | {"edge_ids": None, "sort_by": None}
-    lists = {"edge_index": np.zeros((2, 4), np.int64), "num_nodes": 5, "undirected": False, "nodes": None}
-    yield "from_edge_index", ramet.from_edge_index, lists | {"edges": None, "splits": None}
-    timed = {"edge_index": np.zeros((2, 4), np.int64), "edges": {"time": np.arange(4)}, "sort_by": "time"}
-    yield "from_edge_index, sorted", ramet.from_edge_index, timed
+    yield "gather", table.gather, {"ids": ids}
+    yield "from_arrays", ramet.from_arrays, {"indptr": plain.indptr().copy(), "indices": plain.indices().copy()}
+    yield "from_edge_index", ramet.from_edge_index, {"edge_index": edges, "num_nodes": 5}
     yield (
-        "from_edge_index, edges",
-        lambda time: ramet.from_edge_index([[0], [1]], edges={"time": time}, sort_by="time"),
-        {"time": np.arange(1)},
+        "from_edge_index, sorted",
+        ramet.from_edge_index,
+        {"edge_index": edges, "edges": {"time": np.arange(4)}, "sort_by": "time"},
     )
-    yield (
-        "from_edge_index, nodes",
-        lambda x, name: ramet.from_edge_index([[0], [1]], nodes={name: x}),
-        {
-            "x": np.ones(2),
-            "name": "feat",
-        },
-    )
-    yield (
-        "from_edge_index, splits",
-        lambda x, name: ramet.from_edge_index([[0], [1]], splits={name: x}),
-        {
-            "x": [1],
-            "name": "train",
-        },
-    )
-    yield "from_scipy", ramet.from_scipy, {"matrix": None, "nodes": None, "splits": None, "undirected": False}
+    make = functools.partial(ramet.from_edge_index, [[0], [1]])
+    yield "from_edge_index, edges", lambda x: make(edges={"time": x}, sort_by="time"), {"x": np.arange(1)}
+    yield "from_edge_index, nodes", lambda x, name: make(nodes={name: x}), {"x": np.ones(2), "name": "feat"}
+    yield "from_edge_index, splits", lambda x, name: make(splits={name: x}), {"x": [1], "name": "train"}
+    yield "from_scipy", ramet.from_scipy, {"matrix": None}
     yield "from_pyg", ramet.from_pyg, {"data": None}
-    saved = {"graph": plain, "path": folder / "saved", "dtype": None, "scale": "row"}
-    yield "save", ramet.save, saved | {"progress": False, "checksums": False}
-    yield "quantize", ramet.quantize, {"x": rows, "scale": "row"}
+    yield "save", ramet.save, {"graph": plain, "path": folder / "saved", "checksums": False}
+    yield "quantize", ramet.quantize, {"x": rows}
     yield "Quantized", ramet.Quantized, {"values": np.ones((3, 2), np.int8), "scale": np.ones((3, 1), np.float32)}
-    yield "build", ramet.build, {"path": folder / "built", "source": folder / "plain", "dtype": "float32"}
+    yield "build", ramet.build, {"path": folder / "built", "source": folder / "plain"}
     for model, options in MODELS.items():
         small = options | ({"num_nodes": 40, "num_edges": 80} if model == "planted" else {"scale": 4})
-        made = {"path": folder / "generated", "model": model, "preset": None, "threads": 1}
-        yield f"generate {model}", generate, made | small
-    parts = {"graph": plain, "parts": 2, "out": folder / "parts", "method": "range", "balance": "nodes"}
-    yield "partition", ramet.partition, parts | {"seed": 0, "only_owner": True, "progress": False}
-    sampled = {"seeds": ids, "num_neighbors": [2], "sampler": "labor"}
-    sampled |= {
-        "seed": 0,
-        "epoch": 0,
-        "step": 0,
-        "threads": 1,
-    }
-    yield "sample", ramet.sample, {"graph": plain} | sampled | {"device": None}
-    yield "sample of several", ramet.sample, {"graph": several} | sampled | {"seeds": ("a", ids)}
-    in_time = {"graph": plain, "seeds": ids, "num_neighbors": [2], "time": "label", "input_time": np.arange(3)}
-    yield "sample in time", ramet.sample, in_time | {"expand": "once", "disjoint": True}
-    yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<", "monotonic": True}
-    yield "Uniform", ramet.Uniform, {"replace": False, "dependent": 1}
-    yield (
-        "Labor",
-        ramet.Labor,
-        {"iterations": 0, "layer_dependent": False, "dependent": 1, "weights": "normalized", "table": None},
-    )
+        yield f"generate {model}", generate, {"path": folder / "generated", "model": model, "threads": 1} | small
+    parts = {"graph": plain, "parts": 2, "out": folder / "parts", "method": "range", "only_owner": True}
+    yield "partition", ramet.partition, parts
+    of_sample = {"graph": plain, "seeds": ids, "num_neighbors": [2]}
+    yield "sample", ramet.sample, of_sample | {"sampler": "labor"}
+    yield "sample of several", ramet.sample, of_sample | {"graph": several, "seeds": ("a", ids), "sampler": "labor"}
+    in_time = {"time": "label", "input_time": np.arange(3)}
+    yield "sample in time", ramet.sample, of_sample | in_time | {"expand": "once", "disjoint": True}
     yield "sample, the pair", lambda a, b: ramet.sample(several, (a, b), [1]), {"a": "a", "b": ids}
     yield "sample, fanouts", lambda k: ramet.sample(plain, ids, [2, k]), {"k": 2}
-    loaded = {"graph": plain, "num_neighbors": [2], "input_nodes": "train", "batch_size": 4, "shuffle": False}
-    loaded |= {"drop_last": False, "sampler": "uniform"}
-    loaded |= {
-        "seed": 0,
-        "threads": None,
-        "prefetch": None,
-        "tables": None,
-    }
-    loaded |= {"features": None, "ranks": None}
-    loaded |= {"device": None, "placement": None, "expand": "every", "disjoint": False}
-    yield "NeighborLoader", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), loaded
-    in_time = {"graph": plain, "num_neighbors": [2], "batch_size": 4, "time": "label", "input_time": np.arange(30)}
-    yield "NeighborLoader in time", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), in_time
-    placement = {"topology": "auto", "tables": "auto", "cache_rows": 0, "cache_by": "degree"}
-    of_features = {"decode": True, "dtype": None, "fuse": False, "hide": None, "transpose": False}
-    cooperate = lambda **given: ramet.NeighborLoader(plain, [2], ranks=ramet.Cooperate(**given))  # noqa: E731
-    yield "Cooperate", cooperate, {"group": None, "ownership": None, "among": None}
-    yield "Features", ramet.Features, of_features
-    yield "Budget", ramet.Budget, {"nodes_per_tree": 5, "dependent": 1}
+    yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<", "monotonic": True}
+    for kind in (ramet.Uniform, ramet.Labor, ramet.Features, ramet.Placement):
+        yield kind.__name__, kind, {}
+    yield "Budget", ramet.Budget, {"nodes_per_tree": 5}
     yield "Pad", ramet.Pad, {"nodes": 5, "edges": {("a", "to", "b"): 6}}
-    yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None, "order": "auto"}
+    cooperate = functools.partial(lambda **given: ramet.NeighborLoader(plain, [2], ranks=ramet.Cooperate(**given)))
+    yield "Cooperate", cooperate, defaults_of(ramet.Cooperate)
+    loaded = defaults_of(ramet.NeighborLoader) | {"graph": plain, "num_neighbors": [2], "batch_size": 4}
+    yield "NeighborLoader", first_batch, loaded | {"input_nodes": "train"}
+    yield "NeighborLoader in time", first_batch, loaded | {"time": "label", "input_time": np.arange(30)}
     yield "set_epoch", loader.set_epoch, {"epoch": 0}
     yield "load_state_dict", loader.load_state_dict, {"state": state}
-    for key in state:
-        yield (
-            f"load_state_dict {key}",
-            lambda value, k=key: loader.load_state_dict(state | {k: value}),
-            {"value": state[key]},
-        )
+    for key, known in state.items():
+        load = functools.partial(lambda key, value: loader.load_state_dict(state | {key: value}), key)
+        yield f"load_state_dict {key}", load, {"value": known}
     yield "fingerprint", ramet.fingerprint, {"batches": [batch]}
     yield "fingerprint of one", lambda one: ramet.fingerprint([batch, one]), {"one": batch}
     yield "rank", ramet.evaluate.rank, {"positive": np.ones(3), "negative": np.ones(3)}
-    pairs = np.array([[0, 1], [1, 2]])
-    scores = np.ones((2, 3))
+    pairs, scores = np.array([[0, 1], [1, 2]]), np.ones((2, 3))
     ranked = {"pairs": pairs, "score": lambda sources: scores[sources], "known": pairs}
     yield "rank_all", ramet.evaluate.rank_all, ranked
     yield "scores", lambda found: ramet.evaluate.rank_all(pairs, lambda sources: found), {"found": scores}
@@ -261,12 +223,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     warnings.simplefilter("ignore")
     count = 0
-    for name, call, right in calls(folder):
+    for name, call, given in calls(folder):
+        right = defaults_of(call) | given
         for place in right:
             for kind, value in values().items():
                 count += 1
-                problem = ends_well(call, right | {place: value})
-                if problem:
+                if problem := ends_well(call, right | {place: value}):
                     print(f"{name}, {place}: {kind}: {problem[:300]}", flush=True)
     print(count, "calls")
 

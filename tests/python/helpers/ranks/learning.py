@@ -77,7 +77,7 @@ def refused(call) -> str:
     """How this rank's call is refused."""
     try:
         call()
-    except (ValueError, IndexError, TypeError, RuntimeError, OSError) as error:
+    except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "nothing"
 

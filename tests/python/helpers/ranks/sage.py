@@ -15,14 +15,14 @@ CLASSES = 5
 
 
 class Layer(nn.Module):
-    """Linear in a node's own row and in the weighted sums of its neighbors', one per edge type."""
+    """Linear in a node's own row and in the weighted sums of its neighbors', one per edge type; in float64."""
 
-    def __init__(self, graph: ramet.Graph, widths: dict, out: int, types: list, dtype):
+    def __init__(self, graph: ramet.Graph, widths: dict, out: int, types: list):
         super().__init__()
         self.into = [t for t in graph.edge_types if t[2] in types]
         self.types = types
-        self.own = nn.ModuleDict({t: nn.Linear(widths[t], out, dtype=dtype) for t in types})
-        self.neighbors = nn.ModuleDict({str(t): nn.Linear(widths[t[0]], out, dtype=dtype) for t in self.into})
+        self.own = nn.ModuleDict({t: nn.Linear(widths[t], out, dtype=torch.float64) for t in types})
+        self.neighbors = nn.ModuleDict({str(t): nn.Linear(widths[t[0]], out, dtype=torch.float64) for t in self.into})
 
     def forward(self, rows: dict, block: ramet.loading.batch.Block) -> dict:
         graph = block.batch.graph
@@ -38,25 +38,25 @@ class Layer(nn.Module):
 
 
 class Sage(nn.Module):
-    def __init__(self, graph: ramet.Graph, seed_type: str, dtype=torch.float64, optimizer: str = "Adam"):
+    def __init__(self, graph: ramet.Graph, seed_type: str):
         super().__init__()
         torch.manual_seed(0)
         types = graph.node_types
-        self.hetero, self.seed_type, self.dtype = graph.is_hetero, seed_type, dtype
+        self.hetero, self.seed_type = graph.is_hetero, seed_type
         widths = {t: graph.table("feat", t).shape[1] for t in types}
         hidden = dict.fromkeys(types, HIDDEN)
         self.layers = nn.ModuleList(
             [
-                Layer(graph, widths, HIDDEN, types, dtype),
-                Layer(graph, hidden, HIDDEN, types, dtype),
-                Layer(graph, hidden, CLASSES, [seed_type], dtype),
+                Layer(graph, widths, HIDDEN, types),
+                Layer(graph, hidden, HIDDEN, types),
+                Layer(graph, hidden, CLASSES, [seed_type]),
             ]
         )
-        self.optimizer = getattr(torch.optim, optimizer)(self.parameters(), lr=0.01)
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=0.01)
 
     def forward(self, batch: ramet.Batch) -> torch.Tensor:
         types = batch.graph.node_types
-        rows = {t: x.to(self.dtype) for t, x in by_type(batch.x, types).items()}
+        rows = {t: x.double() for t, x in by_type(batch.x, types).items()}
         for i, (layer, block) in enumerate(zip(self.layers, batch.blocks, strict=True)):
             # Of a graph of one type the rows themselves are exchanged.
             sources = by_type(exchange(rows if self.hetero else rows[types[0]], block), types)
@@ -66,16 +66,26 @@ class Sage(nn.Module):
         return rows[self.seed_type]
 
 
-def train(loader, model: Sage, wrapped: nn.Module | None, steps: int) -> list[tuple]:
-    """(loss, seeds, their outputs, gradients in a row) of every step, for numpy. Epochs follow each other."""
-    result = []
-    batches = itertools.chain.from_iterable(itertools.repeat(loader))
-    for batch in itertools.islice(batches, steps):
-        out = (wrapped or model)(batch)
-        loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
-        model.optimizer.zero_grad()
+def learn(loader, module: nn.Module, optimizer, steps: int, losses_of):
+    """(loss, gradients in a row, ...) of every step, for numpy. losses_of: the loss of each seed of a batch, and what
+    else there is to tell of the step. Epochs follow each other."""
+    for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), steps):
+        losses, *more = losses_of(batch)
+        loss = batch.mean(losses)
+        optimizer.zero_grad()
         loss.backward()
-        gradients = torch.cat([p.grad.flatten() for p in model.parameters()])
-        result.append((loss.item(), batch.seeds.numpy().copy(), out.detach().numpy(), gradients.numpy()))
-        model.optimizer.step()
-    return result
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in module.parameters()]
+        yield (loss.item(), torch.cat([of_one.flatten() for of_one in gradients]).numpy(), *more)
+        optimizer.step()
+
+
+def seed_losses(out: torch.Tensor, batch: ramet.Batch) -> tuple:
+    """For learn(): with the seeds and their outputs."""
+    return F.cross_entropy(out, batch.y, reduction="none"), batch.seeds.numpy().copy(), out.detach().numpy()
+
+
+def train(loader, model: Sage, wrapped: nn.Module | None, steps: int) -> list[tuple]:
+    """(loss, gradients, seeds, their outputs) of every step."""
+    return list(
+        learn(loader, model, model.optimizer, steps, lambda batch: seed_losses((wrapped or model)(batch), batch))
+    )

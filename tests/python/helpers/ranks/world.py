@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import datetime
 import functools
+import gc
 import importlib.util
 import multiprocessing.connection
 import os
@@ -207,17 +208,23 @@ def be_script(output: str, environment: dict, command: list[str]) -> None:
 # ---- the template
 
 
+def forks(function, calls: list[tuple]) -> list:
+    """Processes, one for each call. What is here is no garbage of theirs: they look at their own, and end at once."""
+    gc.freeze()
+    made = [multiprocessing.get_context("fork").Process(target=function, args=arguments) for arguments in calls]
+    for process in made:
+        process.start()
+    return made
+
+
 class Template:
     def __init__(self):
         self._worlds: list[list] = []  # processes
 
     def begin(self, address: str, size: int, seconds: float) -> int:
         """The number of a world, whose ranks come to the meeting at the address."""
-        fork = multiprocessing.get_context("fork").Process
         file = f"{tempfile.gettempdir()}/world-{len(self._worlds)}"
-        self._worlds.append([fork(target=be_rank, args=(k, size, seconds, file, address)) for k in range(size)])
-        for rank in self._worlds[-1]:
-            rank.start()
+        self._worlds.append(forks(be_rank, [(k, size, seconds, file, address) for k in range(size)]))
         return len(self._worlds) - 1
 
     def end(self, number: int, patience: float) -> None:
@@ -235,10 +242,7 @@ class Template:
 
 def run(output: str, environments: list[dict], command: list[str]) -> list[int]:
     """The exit codes of a script's processes, of which one that fails ends the others."""
-    fork = multiprocessing.get_context("fork").Process
-    ranks = [fork(target=be_script, args=(output, environment, command)) for environment in environments]
-    for rank in ranks:
-        rank.start()
+    ranks = forks(be_script, [(output, environment, command) for environment in environments])
     while running := [rank for rank in ranks if rank.exitcode is None]:
         multiprocessing.connection.wait([rank.sentinel for rank in running])
         if any(rank.exitcode for rank in ranks):
@@ -250,6 +254,7 @@ def run(output: str, environments: list[dict], command: list[str]) -> list[int]:
 def main() -> None:
     for name in IMPORTS:
         importlib.import_module(name)
+    assert "torch_geometric" not in sys.modules, "ranks need no PyG"
     with tempfile.TemporaryDirectory(prefix="ramet-test-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         worlds = Template()

@@ -1,4 +1,5 @@
-"""What ranks do for the tests of embeddings on a disk. Rows lie on the file system of `folder`."""
+"""What ranks do for the tests of embeddings on a disk, and of checkpoints. Rows on a disk lie on the file system of
+`folder`."""
 
 import contextlib
 import itertools
@@ -8,7 +9,7 @@ import signal
 import numpy as np
 import torch
 from faulty_records import faulty, refused_by_the_disk
-from learning import ROWS, WIDTH, gradients_of, optimizer_of, owners_of, recording, refused, roundings_of, share
+from learning import ROWS, WIDTH, gradients_of, optimizer_of, owners_of, refused, roundings_of, share
 
 import ramet
 from ramet.optim import sparse_optimizer
@@ -17,13 +18,14 @@ OWNERS = (None, "hash", "vector")
 CACHE_ROWS = 12  # fewer than a call has
 
 
-def embedding_of(folder, group, ownership=None, dtype="float32", cache_rows=CACHE_ROWS) -> ramet.nn.Embedding:
+def embedding_of(
+    group, folder=None, ownership=None, dtype="float32", placement="chunked", cache_rows=CACHE_ROWS
+) -> ramet.nn.Embedding:
     """In memory without a folder. group: None for this process alone."""
     size = 1 if group is None else group.size()
     where = {"ranks": False if group is None else group, "ownership": owners_of(ownership, size)}
-    if folder is None:
-        return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, placement="chunked", **where)
-    return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, location="disk", path=folder, cache_rows=cache_rows, **where)
+    rows = {"location": "disk", "path": folder, "cache_rows": cache_rows} if folder else {"placement": placement}
+    return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, **rows, **where)
 
 
 def owned_pairs(embedding, step: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -35,33 +37,32 @@ def owned_pairs(embedding, step: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def train(optimizer, steps) -> None:
     """Steps of two calls, the second announced, with rows of this rank alone."""
-    (embedding,) = optimizer.embeddings
     for step in steps:
         optimizer.zero_grad()
-        ids, gradients = owned_pairs(embedding, step)
-        parts = list(zip(ids.tensor_split(2), gradients.tensor_split(2)))
-        embedding.announce(parts[1][0])
-        calls = [embedding(ids, owned=True) for ids, _ in parts]
-        for rows, (_, given) in zip(calls, parts):
-            rows.backward(given.to(rows.dtype))
+        for embedding in optimizer.embeddings:
+            ids, gradients = owned_pairs(embedding, step)
+            parts = list(zip(ids.tensor_split(2), gradients.tensor_split(2)))
+            embedding.announce(parts[1][0])
+            calls = [embedding(ids, owned=True) for ids, _ in parts]
+            for rows, (_, given) in zip(calls, parts):
+                rows.backward(given.to(rows.dtype))
         optimizer.step()
 
 
 def own_rows(optimizer) -> tuple[np.ndarray, list[np.ndarray]]:
     """(ids, their weights and state, as bytes)."""
-    (embedding,) = optimizer.embeddings
-    ids = embedding.table.owned()
-    tables = [embedding.table, *optimizer.state_of(embedding).values()]
+    ids = optimizer.embeddings[0].table.owned()
+    tables = [table for one in optimizer.embeddings for table in (one.table, *optimizer.state_of(one).values())]
     columns = [math.prod(table.shape[1:]) for table in tables]
-    return ids, [table.gather(ids).reshape(len(ids), width).view(np.uint8) for table, width in zip(tables, columns)]
+    rows = (np.ascontiguousarray(table.gather(ids)).reshape(len(ids), width) for table, width in zip(tables, columns))
+    return ids, [of_table.view(np.uint8) for of_table in rows]
 
 
-def learn(method: str, folder, group, ownership=None, rounding="nearest", average=True, steps=range(3)):
-    """own_rows() after some steps."""
+def learn(method: str, group, rounding="nearest", average=True, steps=range(3), **place):
+    """own_rows() after some steps. place: as of embedding_of()."""
     dtype = "float32" if rounding == "nearest" else "bfloat16"
-    optimizer = optimizer_of(
-        method, embedding_of(folder, group, ownership, dtype), rounding=rounding, seed=4, average=average
-    )
+    embedding = embedding_of(group, dtype=dtype, **place)
+    optimizer = optimizer_of(method, embedding, rounding=rounding, seed=4, average=average)
     train(optimizer, steps)
     return own_rows(optimizer)
 
@@ -71,32 +72,16 @@ def learn_everywhere(group, method: str, folder) -> dict:
     torch.set_num_threads(1 + group.rank() % 2)
     return {
         (ownership, rounding, average): [
-            learn(method, where, group, ownership, rounding, average) for where in (folder, None)
+            learn(method, group, rounding, average, folder=where, ownership=ownership) for where in (folder, None)
         ]
         for ownership, rounding, average in itertools.product(OWNERS, roundings_of(method), (True, False))
     }
 
 
-def collectives(group, folder) -> list[int]:
-    """Of a step with rows of this rank, and of one without any on rank 0."""
-    embedding = embedding_of(folder, group)
-    optimizer = optimizer_of("Adam", embedding)
-    counts = []
-    for is_idle in (False, True):
-        if not (is_idle and group.rank() == 0):
-            ids, gradients = owned_pairs(embedding, 0)
-            embedding(ids, owned=True).backward(gradients)
-        with recording() as called:
-            optimizer.step()
-        optimizer.zero_grad()
-        counts.append(len(called))
-    return counts
-
-
 def refusals(group, folder) -> dict[str, str]:
     """How what several ranks cannot do is refused."""
     rank = group.rank()
-    embedding = embedding_of(folder, group, "hash")
+    embedding = embedding_of(group, folder, "hash")
     other = next(iter(np.setdiff1d(np.arange(ROWS), embedding.table.owned()).tolist()))
     graph = ramet.from_edge_index(np.zeros((2, 1), np.int64), num_nodes=ROWS)
 
@@ -145,20 +130,26 @@ def cooperate(group, store, folder, options: dict, ownership) -> tuple:
     return *ends, ahead
 
 
-def save(group, folder, ownership, steps: int, path) -> None:
-    optimizer = optimizer_of("Adam", embedding_of(folder, group, ownership), average=False)
+def optimizer_in(group, place: dict) -> ramet.optim.Adam:
+    """Of two embeddings."""
+    embeddings = [embedding_of(group, dtype=dtype, **place) for dtype in ("float32", "bfloat16")]
+    return optimizer_of("Adam", embeddings, rounding="stochastic", seed=2, average=False)
+
+
+def save(group, place: dict, steps: int, paths) -> None:
+    """paths: one of all ranks, or a list by rank."""
+    optimizer = optimizer_in(group, place)
     train(optimizer, range(steps))
-    optimizer.save(path[group.rank()] if isinstance(path, list) else path)
+    optimizer.save(paths[group.rank()] if isinstance(paths, list) else paths)
 
 
-def load_and_train(group, folder, ownership, steps, path):
+def load_and_train(group, place: dict, steps, paths):
     """Own rows after a checkpoint and more steps, or the error of loading."""
-    optimizer = optimizer_of("Adam", embedding_of(folder, group, ownership), average=False)
+    optimizer = optimizer_in(group, place)
     train(optimizer, range(7, 9))  # rows that are overwritten
-    try:
-        optimizer.load(path[group.rank()] if isinstance(path, list) else path)
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
+    said = refused(lambda: optimizer.load(paths[group.rank()] if isinstance(paths, list) else paths))
+    if said != "nothing":
+        return said
     train(optimizer, steps)
     return own_rows(optimizer)
 
@@ -166,7 +157,7 @@ def load_and_train(group, folder, ownership, steps, path):
 def lose_a_step(group, folder, path) -> tuple:
     """(errors, number of steps) where the disk of the last rank refuses the second of four steps, and all ranks go on
     with the next batch and save."""
-    optimizer = optimizer_of("Adam steps", embedding_of(folder, group))
+    optimizer = optimizer_of("Adam steps", embedding_of(group, folder))
     table, said = optimizer.embeddings[0].table, []
     for step in range(4):
         fault = faulty(table, "apply_gradients", refused_by_the_disk)
@@ -180,7 +171,7 @@ def lose_a_step_together(group, folder, path) -> tuple:
     """(errors, rows in memory) of embeddings on a disk and in memory, where the disk of rank 0 refuses the second of
     four steps: all ranks go on with the next batch, and save."""
     rank, said = group.rank(), []
-    disk, memory = embedding_of(folder, group), embedding_of(None, group)
+    disk, memory = embedding_of(group, folder), embedding_of(group)
     optimizer = optimizer_of("Adam", [disk, memory], average=False)
     for step in range(4):
         ids, gradients = (values[share(step, rank, group.size())] for values in gradients_of(step))
@@ -209,7 +200,7 @@ def interrupted_before(function):
 def make_half_an_optimizer(group, folder, path, is_interrupted: bool) -> list[str]:
     """How the second optimizer of an embedding is refused, which the last rank cannot make; then a step and save() of
     the first; then those of a third."""
-    embedding = embedding_of(folder, group)
+    embedding = embedding_of(group, folder)
     first = optimizer_of("Adam", embedding)
     train(first, range(1))
     fault = interrupted_before if is_interrupted else refused_by_the_disk
@@ -228,7 +219,7 @@ def interrupt_a_step(group) -> tuple:
     """(errors, rows) of an embedding in memory, where the last rank gets Ctrl-C on its way into the exchange of the
     second of four steps, and goes on with the next batch."""
     rank, said = group.rank(), []
-    memory = embedding_of(None, group)
+    memory = embedding_of(group)
     optimizer = optimizer_of("Adam", memory, average=False)
     for step in range(4):
         ids, gradients = (values[share(step, rank, group.size())] for values in gradients_of(step))
