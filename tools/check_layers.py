@@ -54,7 +54,8 @@ EXPORTS = {
     "storage": "chunked_write growing_memory npy row_reader/direct_block row_reader/piece_reader row_writer "
     "unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions cuda_rows "
-    "cuda_sampling cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
+    "cuda_sampling renumbering cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update "
+    "cpu/weighted_scan",
     "device": "device_memory",
     "exchange": "asked_nodes incoming_ids message routes",
     "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_positions "

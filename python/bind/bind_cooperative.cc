@@ -48,7 +48,7 @@ void bind_cooperative(nb::module_& m) {
              nb::object thread) {
             auto group = std::make_shared<PyGroupThread>(std::move(thread));
             return PyStream(loader.start(epoch, first_step, std::move(group)), loader.graph(),
-                            nullptr, loader.device_pool());
+                            dies_without_gil(loader.cuda_graph()), loader.device_pool());
           },
           nb::arg("epoch"), nb::arg("first_step"), nb::arg("thread"))
       .def("begin",
@@ -74,7 +74,8 @@ void bind_cooperative(nb::module_& m) {
           nb::arg("bytes"), nb::arg("data").noconvert())
       .def("finish", [](CooperativeLoader& loader) {
         const GilRelease release;
-        return PyBatch{loader.finish(), loader.graph(), nullptr, loader.device_pool()};
+        return PyBatch{loader.finish(), loader.graph(), dies_without_gil(loader.cuda_graph()),
+                       loader.device_pool()};
       });
 
   m.def(

@@ -28,6 +28,7 @@
 #include "base/draw_keys.h"
 #include "base/normal.h"
 #include "kernels/cuda_trees.h"
+#include "kernels/renumbering.h"
 
 namespace ramet {
 
@@ -369,6 +370,8 @@ struct CudaSamplingKernels {
   void (*solve)(int device, const CudaSolveArgs& args, void* stream);
   void (*update)(int device, double* p, double* largest, int64_t count, void* stream);
 
+  // Of `count` local ids, on a table of the device.
+  void (*renumber)(int device, int32_t* local, int64_t count, const Renumbering& to, void* stream);
   void (*edge_ids)(int device, const CudaEdgeIdsArgs& args, void* stream);
   void (*mean_weights)(int device, const CudaRelationArgs& args, float* out, void* stream);
   void (*edge_index)(int device, const CudaRelationArgs& args, int64_t* out, void* stream);

@@ -72,6 +72,10 @@ const std::shared_ptr<const Graph>& CooperativeLoader::graph() const {
   return loader_->graph;
 }
 
+std::shared_ptr<const CudaGraph> CooperativeLoader::cuda_graph() const {
+  return loader_->device_side == nullptr ? nullptr : loader_->device_side->graph();
+}
+
 std::shared_ptr<DevicePool> CooperativeLoader::device_pool() const {
   return loader_->device_side == nullptr ? nullptr : loader_->device_side->pool();
 }

@@ -23,13 +23,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/cuda_sampler.h"
 #include "ramet/exchange.h"
 #include "ramet/graph.h"
 #include "ramet/ownership.h"
+#include "ramet/row_order.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -37,13 +41,26 @@ namespace ramet {
 // Throws kInvalidArgument unless `membership` covers `graph`.
 void check(const Membership& membership, const Graph& graph);
 
+// Empty if a rank's device can draw for its nodes. Else the reason.
+[[nodiscard]] std::string why_cpu_samples_among_ranks(const Graph& graph,
+                                                      const SampleOptions& options);
+
+// The device that draws; graph: nullptr where processors do. The host still exchanges ids.
+struct DrawingDevice {
+  std::shared_ptr<const CudaGraph> graph = nullptr;
+  std::shared_ptr<DevicePool> pool = nullptr;
+  RowOrder order = RowOrder::kAuto;
+};
+
 class CooperativeSampler {
  public:
+  // `pool`: page-locked where there is a device, whose minibatches have relations in its memory.
   CooperativeSampler(const std::shared_ptr<const Graph>& graph,
                      SampleOptions options,
                      Membership membership,
                      std::shared_ptr<BufferPool> pool = nullptr,
-                     int threads = 1);
+                     int threads = 1,
+                     const DrawingDevice& device = {});
   ~CooperativeSampler();
 
   // Begins the minibatch of `seeds`, which this rank owns, in any order, repeats allowed; of the

@@ -88,11 +88,12 @@ class Ranks {
   Ranks(std::shared_ptr<const Graph> graph,
         const SampleOptions& options,
         const Owners& owners,
-        int threads = 1)
+        int threads = 1,
+        const DrawingDevice& device = {})
       : owners_(owners) {
     for (int64_t rank = 0; rank < owners.front().parts(); ++rank)
       samplers_.push_back(std::make_unique<CooperativeSampler>(
-          graph, options, Membership{owners, rank}, nullptr, threads));
+          graph, options, Membership{owners, rank}, nullptr, threads, device));
   }
 
   [[nodiscard]] size_t size() const { return samplers_.size(); }

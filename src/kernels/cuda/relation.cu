@@ -1,9 +1,14 @@
-// What callers derive from a relation.
+// What callers derive from a relation, and its sources renumbered.
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 
 namespace ramet {
 namespace {
+
+__global__ void renumber_sources(int32_t* local, int64_t count, Renumbering to) {
+  const int64_t e = thread_number();
+  if (e < count) local[e] = to.of(local[e]);
+}
 
 __global__ void load_edge_ids(CudaEdgeIdsArgs args) {
   const int64_t e = thread_number();
@@ -35,6 +40,12 @@ __global__ void write_edge_index(CudaRelationArgs args, int64_t* out) {
 }
 
 }  // namespace
+
+void cuda_sampling::renumber(
+    int device, int32_t* local, int64_t count, const Renumbering& to, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("renumber_sources", renumber_sources, count, stream, local, count, to);
+}
 
 void cuda_sampling::edge_ids(int device, const CudaEdgeIdsArgs& args, void* stream) {
   const DeviceScope scope(device);

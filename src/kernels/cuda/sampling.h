@@ -31,6 +31,7 @@ void narrow_paths(int device, const CudaNarrowPathsArgs& args, void* stream);
 void begin_importance(int device, double* p, double* largest, int64_t count, void* stream);
 void solve(int device, const CudaSolveArgs& args, void* stream);
 void update(int device, double* p, double* largest, int64_t count, void* stream);
+void renumber(int device, int32_t* local, int64_t count, const Renumbering& to, void* stream);
 void edge_ids(int device, const CudaEdgeIdsArgs& args, void* stream);
 void mean_weights(int device, const CudaRelationArgs& args, float* out, void* stream);
 void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* stream);
@@ -62,6 +63,7 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .begin_importance = cuda_sampling::begin_importance,
     .solve = cuda_sampling::solve,
     .update = cuda_sampling::update,
+    .renumber = cuda_sampling::renumber,
     .edge_ids = cuda_sampling::edge_ids,
     .mean_weights = cuda_sampling::mean_weights,
     .edge_index = cuda_sampling::edge_index,

@@ -45,6 +45,13 @@ void renumber(const CooperativeSampler& sampler, const InputEdges& edges, const 
   }
 }
 
+DrawingDevice device_of(const LoaderParts& loader) {
+  if (loader.device_side == nullptr) return {};
+  return {.graph = loader.device_side->graph(),
+          .pool = loader.device_side->pool(),
+          .order = loader.options.device.order};
+}
+
 }  // namespace
 
 CooperativeParts::CooperativeParts(std::shared_ptr<const LoaderParts> its_loader,
@@ -52,7 +59,12 @@ CooperativeParts::CooperativeParts(std::shared_ptr<const LoaderParts> its_loader
     : loader(std::move(its_loader)),
       membership(std::move(its_membership)),
       threads(std::max(loader->options.threads, 1)),
-      sampler(loader->graph, loader->options.sample, membership, loader->pool, threads) {}
+      sampler(loader->graph,
+              loader->options.sample,
+              membership,
+              loader->pool,
+              threads,
+              device_of(*loader)) {}
 
 CooperativeBatchSource::CooperativeBatchSource(std::shared_ptr<CooperativeParts> parts,
                                                Exchange exchange)

@@ -24,11 +24,7 @@ class DeviceBatchSource final : public BatchSource {
       : parts_(std::move(parts)),
         side_(*parts_->device_side),
         stream_(side_.device()),
-        pool_(side_.pool()->on(stream_.handle())) {
-    if (side_.graph() != nullptr)
-      sampler_ = std::make_unique<CudaSampler>(side_.graph(), parts_->options.sample, pool_,
-                                               stream_.handle(), parts_->options.device.order);
-  }
+        pool_(side_.pool()->on(stream_.handle())) {}
   ~DeviceBatchSource() override { finish(); }
   DeviceBatchSource(const DeviceBatchSource&) = delete;
   DeviceBatchSource& operator=(const DeviceBatchSource&) = delete;
@@ -40,7 +36,7 @@ class DeviceBatchSource final : public BatchSource {
   void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) override {
     finish_on_error(batch, [&] {
       complete(reads, *parts_, {.pool = parts_->pool}, stop, batch);
-      if (sampler_ == nullptr) upload_sampled(batch);
+      upload_sampled(batch);
       fetch_on_stream(batch, stop);
       stream_.synchronize();
     });
@@ -51,22 +47,27 @@ class DeviceBatchSource final : public BatchSource {
   void sample_on_stream(Batch& batch, const std::atomic<bool>& stop) {
     const SeedList seeds = parts_->seeds->take(batch);
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
-    if (sampler_ != nullptr) {
-      batch.minibatch = sampler_->sample(seeds.view(), epoch, step, &stop);
-      return;
-    }
-    if (host_sampler_ == nullptr)
-      host_sampler_ =
-          std::make_unique<NeighborSampler>(parts_->graph, parts_->options.sample, parts_->pool);
-    batch.minibatch =
-        host_sampler_->sample(seeds.view(), epoch, step, &stop, seeds.view_excluded());
+    if (sampler_ == nullptr && host_sampler_ == nullptr) make_sampler();
+    batch.minibatch = sampler_ != nullptr ? sampler_->sample(seeds.view(), epoch, step, &stop)
+                                          : host_sampler_->sample(seeds.view(), epoch, step, &stop,
+                                                                  seeds.view_excluded());
+  }
+
+  // Where the thread of a group samples, there is none.
+  void make_sampler() {
+    const SampleOptions& sample = parts_->options.sample;
+    if (side_.graph() != nullptr)
+      sampler_ = std::make_unique<CudaSampler>(side_.graph(), sample, pool_, stream_.handle(),
+                                               parts_->options.device.order);
+    else
+      host_sampler_ = std::make_unique<NeighborSampler>(parts_->graph, sample, parts_->pool);
   }
 
   // What processors sampled, here or in the thread of a group.
   void upload_sampled(Batch& batch) {
-    on_host_ = batch.minibatch;
+    if (side_.graph() == nullptr) on_host_ = batch.minibatch;
     for_each_array(batch.minibatch, [&](Array& array) {
-      if (array.data != nullptr) array = upload(array);
+      if (array.data != nullptr && array.device == kHost) array = upload(array);
     });
   }
 

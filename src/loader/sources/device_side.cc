@@ -5,6 +5,7 @@
 #include "device/device_memory.h"
 #include "loader/rows/batch_rows.h"
 #include "ramet/error.h"
+#include "sampling/cooperative_sampler.h"
 #include "tables/device/placement_plan.h"
 
 namespace ramet {
@@ -15,16 +16,16 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
   return cuda_free_bytes(options.index) / 2;
 }
 
-std::string why_cpu_samples(const LoaderOptions& options) {
-  if (options.cooperative.membership) return "ranks cooperate, which sample on the CPU";
+std::string why_cpu_samples(const Graph& graph, const LoaderOptions& options) {
   const auto& tables = options.device.tables;
   if (std::any_of(tables.begin(), tables.end(), reads_ahead) || !options.prefetch_hints.empty())
     return "rows are read from a disk, for which the CPU samples";
   const bool excludes =
       std::any_of(options.links.begin(), options.links.end(),
                   [](const InputEdges& edges) { return !edges.excluded.empty(); });
-  return excludes ? "edges are excluded, which the CPU samples"
-                  : ramet::why_cpu_samples(options.sample);
+  return excludes                         ? "edges are excluded, which the CPU samples"
+         : options.cooperative.membership ? why_cpu_samples_among_ranks(graph, options.sample)
+                                          : ramet::why_cpu_samples(options.sample);
 }
 
 Location wanted_for_topology(Location wanted, const std::string& why_cpu) {
@@ -100,7 +101,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     return side->placement_.back().placement;
   };
 
-  const std::string why_cpu = why_cpu_samples(loader);
+  const std::string why_cpu = why_cpu_samples(*graph, loader);
   const Location topology = decide("topology", CudaGraph::bytes_on_device(*graph, loader.sample),
                                    wanted_for_topology(device.topology, why_cpu), [&] {
                                      return topology_rates(graph, device.index, options.progress);

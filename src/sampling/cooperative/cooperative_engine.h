@@ -10,19 +10,19 @@
 // is used and nothing is moved twice: local ids are renumbered once here instead.
 #pragma once
 
-#include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
 #include "cooperative_importance.h"
 #include "exchange/asked_nodes.h"
 #include "exchange/incoming_ids.h"
 #include "exchange/message.h"
 #include "exchange/routes.h"
+#include "frontier.h"
 #include "merged_sources.h"
 #include "path_exchange.h"
 #include "ramet/error.h"
@@ -52,13 +52,15 @@ class CooperativeSampler::Engine {
 template <typename Id>
 class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
  public:
-  EngineFor(HopOptions options, Membership membership)
+  EngineFor(HopOptions options, Membership membership, std::unique_ptr<CudaFrontier> device)
       : membership_(std::move(membership)),
         ranks_(static_cast<size_t>(membership_.ranks())),
         driver_(options.graph, options.sample),
         hop_sampler_(std::move(options), scratch_),
+        device_(std::move(device)),
         trees_(static_cast<size_t>(membership_.rank), ranks_),
         names_(names_of(membership_, hop_sampler_.tree_keys())),
+        frontier_(hop_sampler_, layer_, device_.get()),
         routes_(names_.size()),
         requests_(names_.size()),
         seed_positions_(names_.size()),
@@ -128,6 +130,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     if (merges()) merge(minibatch);
     minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
     minibatch.seed_exchange = std::move(seed_exchange_);
+    frontier_.finish();
     return minibatch;
   }
 
@@ -252,8 +255,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     block_ = {};
     destinations_ = driver_.destinations(sizes(own_));
     set_destinations(block_, destinations_);
-    for (size_t t = 0; t < own_.size(); ++t)
-      layer_[t].start_batch(own_[t].ids());
+    frontier_.start(own_);
     auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop());
     if (importance == nullptr) return sample_sources();
     Message message = importance_.start(*importance);
@@ -262,12 +264,11 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   }
 
   Message sample_sources() {
-    block_.relations =
-        hop_sampler_.sample(layer_, destinations_, driver_.step_keys(), driver_.hop());
+    block_.relations = frontier_.sample(destinations_, driver_.step_keys(), driver_.hop());
     for (size_t t = 0; t < own_.size(); ++t)
       route_found(t);
     Message message = ask_owners(hop_sampler_.is_monotonic());
-    for (Relation& relation : block_.relations)
+    for (const Relation& relation : block_.relations)
       renumber(relation);
     stage_ = Stage::kSources;
     return message;
@@ -275,8 +276,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   // The sources that are not among this rank's nodes.
   void route_found(size_t t) {
-    const int64_t num_own = own_[t].size(), end = layer_[t].size();
-    std::span<const Id> found = layer_[t].ids().subspan(static_cast<size_t>(num_own));
+    std::span<const Id> found = frontier_.found(t);
+    const int64_t num_own = frontier_.num_own(t), end = num_own + std::ssize(found);
     if (merges()) found = merged_[t].add(found);
     route(t, found);
     if (!hop_sampler_.is_monotonic()) return;
@@ -302,32 +303,16 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   }
 
   // From the order in which sources were found to that of their owners; what is merged, to ~number.
-  void renumber(Relation& relation) const {
+  void renumber(const Relation& relation) const {
     const size_t src = source_type(relation);
-    const auto num_own = static_cast<int32_t>(own_[src].size());
-    if (layer_[src].size() == num_own || (ranks_ == 1 && !merges())) return;
-    if (merges()) {
-      const int32_t* number = merged_[src].numbers().data();
-      return renumber_from(num_own, relation, [=](int32_t found) { return ~number[found]; });
-    }
-    const int32_t* position = routes_[src].positions().data();
-    renumber_from(num_own, relation, [=](int32_t found) { return num_own + position[found]; });
-  }
-
-  // Local ids from `first` on become at(id - first).
-  template <typename At>
-  void renumber_from(int32_t first, Relation& relation, const At& at) const {
-    auto* local = static_cast<int32_t*>(relation.indices.data);
-    constexpr int64_t kGrain = 1 << 16;
-    parallel_for(relation.indices.rows(), kGrain, hop_sampler_.options().threads,
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t e = begin; e < end; ++e) {
-                     // Not a branch: whether a source is a destination is as good as random.
-                     const int32_t found = local[e] - first;
-                     const int32_t renumbered = at(std::max(found, 0));
-                     local[e] = found < 0 ? local[e] : renumbered;
-                   }
-                 });
+    const auto num_own = static_cast<int32_t>(frontier_.num_own(src));
+    if (ranks_ == 1 && !merges()) return;
+    const auto to = merges() ? merged_[src].numbers() : routes_[src].positions();
+    frontier_.renumber(relation, {.at = to.data(),
+                                  .size = std::ssize(to),
+                                  .first = num_own,
+                                  .base = merges() ? 0 : num_own,
+                                  .flip_result = merges() ? -1 : 0});
   }
 
   // Of what was sampled, the sources and their plan.
@@ -335,9 +320,12 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     for (size_t t = 0; t < own_.size(); ++t)
       minibatch.merged_exchange.push_back(merged_[t].finish(static_cast<size_t>(membership_.rank),
                                                             own_[t].size(), names_[t], pool()));
-    for (Block& block : minibatch.blocks)
-      for (Relation& relation : block.relations)
-        merged_[source_type(relation)].place(relation);
+    for (const Block& block : minibatch.blocks) {
+      for (const Relation& relation : block.relations) {
+        const auto positions = merged_[source_type(relation)].positions();
+        frontier_.renumber(relation, {.at = positions.data(), .size = std::ssize(positions), .flip = -1});
+      }
+    }
   }
 
   // Appends the nodes that ranks ask for to own_.
@@ -358,7 +346,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       else
         block_.exchange.push_back(plan(t));
     }
-    block_.num_src = sizes(merges() ? own_ : layer_);
+    block_.num_src = merges() ? sizes(own_) : frontier_.num_src();
     driver_.add(std::move(block_));
   }
 
@@ -376,12 +364,14 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   HopScratch<Id> scratch_;
   HopDriver driver_;
   HopSampler<Id> hop_sampler_;
-  SharedTrees trees_;               // with disjoint trees
-  std::vector<AskedNodes> names_;   // by node type, as what follows
-  NodeIndexes<Id> own_;             // the batch's nodes of this rank
-  NodeIndexes<Id> layer_;           // the hop's sources, whoever owns them; destinations first
-  std::vector<Routes<Id>> routes_;  // of what this rank asks for
-  std::vector<IncomingIds<Id>> requests_;             // of what it is asked for
+  const std::unique_ptr<CudaFrontier> device_;  // nullptr: processors sample
+  SharedTrees trees_;                           // with disjoint trees
+  std::vector<AskedNodes> names_;               // by node type, as what follows
+  NodeIndexes<Id> own_;                         // the batch's nodes of this rank
+  NodeIndexes<Id> layer_;  // the hop's sources, whoever owns them; destinations first
+  Frontier<Id> frontier_;
+  std::vector<Routes<Id>> routes_;                 // of what this rank asks for
+  std::vector<IncomingIds<Id>> requests_;          // of what it is asked for
   std::vector<std::vector<int32_t>> seed_positions_;  // of the seeds that it asks for
   NodeIndexes<Id> merged_index_;
   std::vector<MergedSources<Id>> merged_;  // with Expand::kOnce

@@ -8,6 +8,28 @@
 #include "ramet/error.h"
 
 namespace ramet {
+namespace {
+
+std::unique_ptr<CudaFrontier> frontier_of(const Graph& graph,
+                                          const SampleOptions& options,
+                                          const std::shared_ptr<BufferPool>& pool,
+                                          const DrawingDevice& device) {
+  if (device.graph == nullptr) return nullptr;
+  const std::string why_cpu = why_cpu_samples_among_ranks(graph, options);
+  if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
+  return std::make_unique<CudaFrontier>(device.graph, options, *device.pool, pool, device.order);
+}
+
+}  // namespace
+
+std::string why_cpu_samples_among_ranks(const Graph& graph, const SampleOptions& options) {
+  if (graph.part()) return "a part of a graph is sampled on the CPU";
+  const auto* labor = std::get_if<Labor>(&options.method);
+  if (labor != nullptr && labor->iterations > 0)
+    return "ranks that cooperate run the iterations of LABOR on the CPU";
+  if (options.disjoint) return "ranks that cooperate sample disjoint trees on the CPU";
+  return why_cpu_samples(options);
+}
 
 void check(const Membership& membership, const Graph& graph) {
   const auto& types = graph.node_types();
@@ -31,17 +53,22 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
                                        SampleOptions options,
                                        Membership membership,
                                        std::shared_ptr<BufferPool> pool,
-                                       int threads) {
+                                       int threads,
+                                       const DrawingDevice& device) {
   check(options, *graph);
   check(membership, *graph);
   if (std::holds_alternative<Budget>(options.method))
     throw_invalid("ranks that cooperate sample without budgets");
   const bool is_narrow = has_narrow_ids(*graph) && !options.disjoint;
-  HopOptions all{graph, std::move(options), pool ? pool : BufferPool::shared(), threads};
+  if (pool == nullptr) pool = BufferPool::shared();
+  auto frontier = frontier_of(*graph, options, pool, device);
+  HopOptions all{graph, std::move(options), std::move(pool), threads};
   if (is_narrow) {
-    engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all), std::move(membership));
+    engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all), std::move(membership),
+                                                   std::move(frontier));
   } else {
-    engine_ = std::make_unique<EngineFor<int64_t>>(std::move(all), std::move(membership));
+    engine_ = std::make_unique<EngineFor<int64_t>>(std::move(all), std::move(membership),
+                                                   std::move(frontier));
   }
 }
 

@@ -93,13 +93,8 @@ class MergedSources {
     plan.source_ids = copy(borrow(ids), pool);
     return plan;
   }
-  // Then: from ~number to the position among the sources.
-  void place(Relation& relation) const {
-    auto* local = static_cast<int32_t*>(relation.indices.data);
-    for (int64_t e = 0; e < relation.indices.rows(); ++e) {
-      if (local[e] < 0) local[e] = positions_[static_cast<size_t>(~local[e])];
-    }
-  }
+  // Then, by number: the position among the sources.
+  [[nodiscard]] std::span<const int32_t> positions() const { return positions_; }
 
  private:
   NodeIndex<Id>* index_ = nullptr;

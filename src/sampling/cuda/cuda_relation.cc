@@ -108,10 +108,9 @@ Array edge_index(const Relation& relation, BufferPool& pool, CudaStreamHandle st
 }
 
 Minibatch to_host(const Minibatch& batch) {
-  const auto on_device = [](const Array& array) { return array.device != kHost; };
-  const auto found = std::find_if(batch.n_id.begin(), batch.n_id.end(), on_device);
-  if (found == batch.n_id.end()) return batch;
-  const int device = found->device;
+  int device = kHost;
+  for_each_array(batch, [&](const Array& array) { device = std::max(device, array.device); });
+  if (device == kHost) return batch;
   require_cuda().runtime.synchronize_all(device);
   const CudaStream stream(device);
   Minibatch result = batch;

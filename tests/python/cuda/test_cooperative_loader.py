@@ -1,6 +1,8 @@
 """Batches that ranks make together on their GPUs, and what layers exchange, are those of their CPUs, to the bit.
 docs/cooperative.md, "On GPUs", and docs/semantics.md, sections 10 and 12."""
 
+from dataclasses import replace
+
 import emulated_devices
 import numpy as np
 import pytest
@@ -29,7 +31,6 @@ def pairs(store: str, options: dict, placement, make=ramet.NeighborLoader):
     graph = ramet.open(store.format(rank=dist.get_rank()))
     options = options | {"ranks": ramet.Cooperate(ownership=None if graph.part else "hash")}
     loader = make(graph, **options, device="cuda", placement=placement)
-    assert "ranks cooperate" in loader.placement["topology"].why or placement is not None
     return zip(loader, make(graph, **options), strict=True)
 
 
@@ -80,8 +81,8 @@ class Sequence(torch.nn.Sequential):
         return self[2](self[1](self[0](x, blocks[0])), blocks[1])
 
 
-def compare_links(store: str) -> None:
-    options = {"num_neighbors": [4, 3], "edges": None, "batch_size": 1000, "negatives": "binary", "exclude": "self"}
+def compare_links(store: str, exclude: str | None) -> None:
+    options = {"num_neighbors": [4, 3], "edges": None, "batch_size": 1000, "negatives": "binary", "exclude": exclude}
     for batch, expected in pairs(store, options, None, ramet.LinkLoader):
         assert batch.fingerprint() == expected.fingerprint()
         assert_same_exchange(batch.x[: batch.num_seeds], batch.ends, expected.x[: batch.num_seeds], expected.ends)
@@ -121,14 +122,17 @@ def typed_store(tmp_path_factory):
     return str(path)
 
 
+DEVICE, IN_PLACE, STAGED = (ramet.Placement(place, place) for place in ("device", "in_place", "staged"))
 CASES = {
-    "as it is": (OPTIONS, None),
-    "once, in place, cached": (
+    "staged": (OPTIONS, STAGED),
+    "in place, sorted": (OPTIONS | {"sampler": ramet.Uniform(dependent=3)}, replace(IN_PLACE, order="sorted")),
+    "once, cached": (
         OPTIONS | {"expand": "once", "sampler": "labor"},
-        ramet.Placement(tables="in_place", cache_rows=20, cache_by="presampling"),
+        replace(IN_PLACE, cache_rows=20, cache_by="presampling"),
     ),
     "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
-    "disjoint, staged": (OPTIONS | {"disjoint": True}, ramet.Placement("staged", "staged")),
+    "disjoint": (OPTIONS | {"disjoint": True}, None),
+    "LABOR-1": (OPTIONS | {"sampler": ramet.Labor(1)}, None),
 }
 
 
@@ -137,9 +141,9 @@ def test_batches_are_those_of_the_cpu(gpu, world, store, case):
     assert min(world.call(compare, store, *CASES[case])) > 1
 
 
-@pytest.mark.parametrize("expand", ["every", "once"])
-def test_of_several_types(gpu, world, typed_store, expand):
-    assert min(world.call(compare, typed_store, TYPED | {"expand": expand})) > 1
+@pytest.mark.parametrize("expand, placement", [("every", DEVICE), ("once", DEVICE), ("once", STAGED)])
+def test_of_several_types(gpu, world, typed_store, expand, placement):
+    assert min(world.call(compare, typed_store, TYPED | {"expand": expand}, placement)) > 1
 
 
 @pytest.mark.parametrize("place", ["device", "staged"])
@@ -153,8 +157,9 @@ def test_training_has_the_bits_of_the_cpu(gpu, world, store):
     world.call(train, store)
 
 
-def test_links(gpu, world, store):
-    world.call(compare_links, store)
+@pytest.mark.parametrize("exclude", [None, "self"])
+def test_links(gpu, world, store, exclude):
+    world.call(compare_links, store, exclude)
 
 
 @pytest.mark.parametrize("placement", ["chunked", "distributed"])
@@ -165,3 +170,5 @@ def test_tables_on_the_devices(gpu, world, store, placement):
 def test_what_ranks_cannot_do_is_refused(gpu, world, store):
     said = world.call(refused, store, {"device": "cuda"})
     assert all("rank 1 has device='a GPU', but rank 0 of its group has 'the CPU'" in words for words in said)
+    said = world.call(refused, store, {"device": "cuda", "placement": DEVICE, "disjoint": True})
+    assert all("ranks that cooperate sample disjoint trees on the CPU: the topology's" in words for words in said)

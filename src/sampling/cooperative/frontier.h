@@ -1,0 +1,87 @@
+// Frontier: the sources of a hop of one rank among several, and its edges: by processors, or by the
+// rank's device. One thread.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.h"
+#include "kernels/renumbering.h"
+#include "sampling/cuda/cuda_frontier.h"
+#include "sampling/hop_sampler.h"
+
+namespace ramet {
+
+template <typename Id>
+class Frontier {
+ public:
+  // All must outlive it. `device`: nullptr where processors sample.
+  Frontier(HopSampler<Id>& hop_sampler, NodeIndexes<Id>& layer, CudaFrontier* device)
+      : hop_sampler_(hop_sampler), layer_(layer), device_(device) {}
+
+  // Begins a hop. `own`: the rank's nodes, which are the first sources.
+  void start(const NodeIndexes<Id>& own) {
+    num_own_ = sizes(own);
+    found_.resize(own.size());
+    for (size_t t = 0; t < own.size(); ++t) {
+      if (device_ != nullptr)
+        device_->own(t).assign(own[t].ids().begin(), own[t].ids().end());
+      else
+        layer_[t].start_batch(own[t].ids());
+    }
+  }
+
+  [[nodiscard]] std::vector<Relation> sample(std::span<const ListRange> destinations,
+                                             const DrawKeys& step_keys,
+                                             int hop) {
+    if (device_ == nullptr) return hop_sampler_.sample(layer_, destinations, step_keys, hop);
+    auto relations = device_->sample(destinations, step_keys, hop);
+    for (size_t t = 0; t < found_.size(); ++t)
+      found_[t].assign(device_->found(t).begin(), device_->found(t).end());
+    return relations;
+  }
+
+  // The sources that are not among the rank's nodes, in the order in which they were found.
+  [[nodiscard]] std::span<const Id> found(size_t type) const {
+    if (device_ != nullptr) return found_[type];
+    return layer_[type].ids().subspan(static_cast<size_t>(num_own_[type]));
+  }
+  // By node type, as the hop began.
+  [[nodiscard]] int64_t num_own(size_t type) const { return num_own_[type]; }
+  [[nodiscard]] std::vector<int64_t> num_src() const {
+    std::vector<int64_t> result;
+    for (size_t t = 0; t < num_own_.size(); ++t)
+      result.push_back(num_own_[t] + std::ssize(found(t)));
+    return result;
+  }
+
+  // Changes the local ids of the sources. The table stays until the next hop, or finish().
+  void renumber(const Relation& relation, const Renumbering& numbers) const {
+    if (numbers.size == 0) return;
+    if (device_ != nullptr) return device_->renumber(relation, numbers);
+    auto* local = static_cast<int32_t*>(relation.indices.data);
+    constexpr int64_t kGrain = 1 << 16;
+    parallel_for(relation.indices.rows(), kGrain, hop_sampler_.options().threads,
+                 [&](int64_t begin, int64_t end) {
+                   const Renumbering now = numbers;
+                   for (int64_t e = begin; e < end; ++e)
+                     local[e] = now.of(local[e]);
+                 });
+  }
+
+  void finish() const {
+    if (device_ != nullptr) device_->wait();
+  }
+
+ private:
+  HopSampler<Id>& hop_sampler_;
+  NodeIndexes<Id>& layer_;
+  CudaFrontier* const device_;
+  std::vector<int64_t> num_own_;
+  std::vector<std::vector<Id>> found_;  // by the device
+};
+
+}  // namespace ramet

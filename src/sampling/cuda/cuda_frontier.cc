@@ -1,0 +1,57 @@
+#include "cuda_frontier.h"
+
+#include <utility>
+
+#include "ramet/error.h"
+
+namespace ramet {
+
+CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
+                           SampleOptions options,
+                           DevicePool& pool,
+                           std::shared_ptr<BufferPool> host,
+                           RowOrder order)
+    : graph_(std::move(graph)),
+      options_(std::move(options)),
+      stream_(graph_->device()),
+      work_{graph_->device(), stream_.handle(), pool.on(stream_.handle())},
+      host_(std::move(host)),
+      hop_(work_, *graph_, options_, {}, order),
+      own_(hop_.nodes().size()),
+      found_(hop_.nodes().size()) {}
+
+// The stream may still read what dies here.
+CudaFrontier::~CudaFrontier() {
+  try {
+    work_.wait();
+  } catch (const Error&) {
+    // The stream's own failure; its work is over.
+  }
+}
+
+std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinations,
+                                           const DrawKeys& step_keys,
+                                           int hop) {
+  for (size_t t = 0; t < own_.size(); ++t)
+    hop_.nodes()[t].start_batch(own_[t]);
+  Block block = hop_.sample(destinations, step_keys, hop, nullptr);
+  for (size_t t = 0; t < own_.size(); ++t) {
+    CudaNodes& nodes = hop_.nodes()[t];
+    const int64_t num_own = std::ssize(own_[t]);
+    found_[t] = host_->allocate_array(DType::kInt64, {nodes.size() - num_own});
+    work_.copy(found_[t].data, nodes.ids() + num_own, found_[t].bytes());
+    nodes.finish_batch();
+  }
+  work_.wait();
+  return std::move(block.relations);
+}
+
+void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers) {
+  Renumbering there = numbers;
+  there.at = table_.reserve(work_, numbers.size);
+  work_.copy(table_.data(), numbers.at, numbers.size * int64_t{sizeof(int32_t)});
+  work_.kernels.renumber(work_.device, static_cast<int32_t*>(relation.indices.data),
+                         relation.indices.rows(), there, work_.stream);
+}
+
+}  // namespace ramet

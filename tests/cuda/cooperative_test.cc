@@ -1,0 +1,78 @@
+// Ranks that cooperate, whose devices draw: their minibatches are those of ranks on processors, bit
+// for bit. docs/semantics.md, sections 10 and 12.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "cuda/sampling_fixture.h"
+#include "ramet/error.h"
+#include "support/cooperative_fixture.h"
+#include "support/errors.h"
+
+namespace ramet::test {
+namespace {
+
+constexpr int64_t kRanks = 3;
+
+DrawingDevice device_of(const std::shared_ptr<const Graph>& graph, RowOrder order) {
+  return {CudaGraph::create(graph, 0, Location::kDevice), DevicePool::create(0), order};
+}
+
+std::vector<Array> arrays_of(const Minibatch& batch) {
+  std::vector<Array> arrays;
+  for_each_array(batch, [&](const Array& array) { arrays.push_back(array); });
+  return arrays;
+}
+
+void check_against_host(const std::shared_ptr<const Graph>& graph,
+                        SampleOptions options,
+                        int seed_type = 0) {
+  options.fanouts.resize(graph->edge_types().size(), {4, 3, 2});
+  for (const Expand expand : {Expand::kEvery, Expand::kOnce}) {
+    options.expand = expand;
+    const Owners owners = by_hash(*graph, kRanks);
+    Ranks on_host(graph, options, owners);
+    Ranks on_device(graph, options, owners, 1, device_of(graph, RowOrder::kSorted));
+    for (uint64_t step = 0; step < 2; ++step) {
+      const auto expected = on_host.sample(seed_type, kSeeds, 1, step);
+      const auto given = on_device.sample(seed_type, kSeeds, 1, step);
+      for (size_t rank = 0; rank < expected.size(); ++rank) {
+        CAPTURE(rank);
+        REQUIRE(given[rank].blocks[0].relations[0].indptr.device == 0);
+        const Minibatch copied = to_host(given[rank]);
+        require_same(expected[rank], copied);
+        const auto theirs = arrays_of(expected[rank]), ours = arrays_of(copied);
+        REQUIRE(ours.size() == theirs.size());
+        for (size_t i = 0; i < ours.size(); ++i)
+          require_same(theirs[i], ours[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks whose devices draw make the minibatches of processors") {
+  const auto graph = uneven_graph(300, 2800, 11);
+  check_against_host(graph, {{}, Uniform{}, 77});
+  check_against_host(graph, {{{-1, 2}}, Uniform{.replace = true}, 78});
+  check_against_host(graph, {{}, Labor{}, 79});
+  check_against_host(weighted_graph<float>(300, 2800, 12), {{}, Weighted{"w"}, 80});
+  check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
+}
+
+TEST_CASE("what devices of ranks do not draw is an error") {
+  const auto graph = uneven_graph(30, 280, 1);
+  const Owners owners = by_hash(*graph, 1);
+  const DrawingDevice device = device_of(graph, RowOrder::kAuto);
+  const auto make = [&](const SampleOptions& options) {
+    CooperativeSampler(graph, options, {owners, 0}, nullptr, 1, device);
+  };
+  CHECK(message_of(ErrorCode::kInvalidArgument, [&] { make({{{2}}, Labor{1}}); }) ==
+        "ranks that cooperate run the iterations of LABOR on the CPU, not on a device");
+  CHECK(message_of(ErrorCode::kInvalidArgument, [&] {
+          make({.fanouts = {{2}}, .disjoint = true});
+        }) == "ranks that cooperate sample disjoint trees on the CPU, not on a device");
+}
+
+}  // namespace ramet::test
