@@ -82,7 +82,8 @@ class CudaSampler {
   [[nodiscard]] Minibatch sample(std::span<const Seeds> seeds,
                                  uint64_t epoch,
                                  uint64_t step,
-                                 const std::atomic<bool>* stop = nullptr);
+                                 const std::atomic<bool>* stop = nullptr,
+                                 std::span<const ExcludedEdges> excluded = {});
   [[nodiscard]] Minibatch sample(const Seeds& seeds,
                                  uint64_t epoch,
                                  uint64_t step,

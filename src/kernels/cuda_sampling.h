@@ -3,7 +3,9 @@
 // together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
-//   mark_in_time  a bit for every in-edge that a time allows, where rows are in no order of times
+//   mark_allowed  a bit for every in-edge that a time allows and that is not excluded, where rows
+//   are
+//                 in no order of times or have excluded edges
 //   place_rows  where the picks of every destination go, if rows are in another order
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
@@ -108,7 +110,7 @@ struct CudaRowsArgs {
   const uint32_t* dst = nullptr;  // as in CudaRowOrder
   int64_t num_dst;
   CudaTimes times = {};  // rows are in the order of times, and become their allowed parts
-  int64_t last = -1;     // of which the last so many in-edges count; -1: all
+  int64_t last = -1;     // of a row the last so many in-edges count; -1: all
   int64_t fanout;        // not 0; with -1 offsets count in-edges
   bool replace;
   int64_t most;  // rows together; a row counts for no more than one above it
@@ -169,10 +171,17 @@ struct CudaMarkArgs {
   uint32_t* marks;
 };
 
-struct CudaMarkInTimeArgs {
+// Positions of in-edges that no hop draws, ascending.
+struct CudaExcluded {
+  const int64_t* positions = nullptr;
+  int64_t count = 0;
+};
+
+struct CudaMarkAllowedArgs {
   CudaMarkArgs mark;
   CudaCsc edges;
-  CudaTimes times;
+  CudaTimes times;  // or none
+  CudaExcluded excluded;
   uint64_t* bad;  // the number of a destination with a source that is no node
 };
 
@@ -341,7 +350,7 @@ struct CudaNarrowPathsArgs {
 struct CudaSamplingKernels {
   int64_t (*scan_bytes)(int device, int64_t count);
   void (*rows)(int device, const CudaRowsArgs& args, void* stream);
-  void (*mark_in_time)(int device, const CudaMarkInTimeArgs& args, void* stream);
+  void (*mark_allowed)(int device, const CudaMarkAllowedArgs& args, void* stream);
   void (*place_rows)(int device, const CudaPlaceRowsArgs& args, void* stream);
   void (*first_rows)(int device, const CudaFirstRowsArgs& args, void* stream);
   void (*pick)(int device, const CudaPickArgs& args, void* stream);

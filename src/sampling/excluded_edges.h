@@ -28,6 +28,9 @@ class ExcludedPositions {
   ExcludedPositions(const EdgeType& edges, std::span<const int64_t> positions);
 
   [[nodiscard]] bool empty() const { return positions_.size() == 1; }
+  [[nodiscard]] std::span<const int64_t> all() const {
+    return std::span(positions_).first(positions_.size() - 1);
+  }
 
   // Those in a row.
   [[nodiscard]] std::span<const int64_t> in(const Row& row) const {

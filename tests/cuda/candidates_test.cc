@@ -34,7 +34,7 @@ Result importances(const std::shared_ptr<const Graph>& graph,
   std::vector<CudaRelationBuilder> relations;
   relations.emplace_back(work, *topology, options, 0, CudaBad{report.bad(0), report.bad(1)},
                          RowOrder::kAsGiven);
-  relations[0].start(kFanout, nodes, {0, nodes.size()}, scratch);
+  relations[0].start(kFanout, nodes, {0, nodes.size()}, CudaExcluded(), scratch);
   report.set(2, relations[0].counted());
   report.wait();
   relations[0].set_counted(report[2]);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,21 +56,24 @@ std::shared_ptr<const Graph> timed_graph(bool of_edges, Rows rows) {
   return graph_of(contents);
 }
 
-// Seeds that have times of their own.
+// Seeds that have times of their own. No `time`: any allows all.
 void check_in_time(const std::shared_ptr<const Graph>& graph,
                    const Method& method,
-                   const Time& time,
+                   const std::optional<Time>& time,
                    std::vector<int64_t> fanouts,
-                   int64_t dependent = 1) {
+                   int64_t dependent = 1,
+                   const std::vector<int64_t>& without = {}) {
   const SampleOptions options{{std::move(fanouts)}, method, 4,   dependent,
                               Expand::kEvery,       true,   time};
   NeighborSampler host(graph, options);
-  const Seeds seeds{0, kSeeds, kTimes};
+  const Seeds seeds[] = {{0, kSeeds, std::span(kTimes).first(time ? kTimes.size() : 0)}};
+  const ExcludedEdges excluded[] = {{0, without}};
   for (const Reading& reading : kReadings) {
     CAPTURE(name(reading.order));
     DeviceSampler device(graph, options, reading.topology, reading.order);
     for (uint64_t step = 0; step < 2; ++step)
-      require_same(host.sample(seeds, 0, step), to_host(device.sample(seeds, 0, step)));
+      require_same(host.sample(seeds, 0, step, nullptr, excluded),
+                   to_host(device.sample(seeds, 0, step, nullptr, excluded)));
   }
 }
 
@@ -112,6 +117,33 @@ TEST_CASE("what times leave of rows is the host's") {
   }
 }
 
+// docs/semantics.md, section 24.
+TEST_CASE("edges that are excluded are out of their rows, as the host's") {
+  for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
+    CAPTURE(static_cast<int>(rows));
+    const auto graph = timed_graph(true, rows);
+    const auto indptr = graph->edge_types()[0].indptr.as<int64_t>();
+    std::vector<int64_t> without;  // some whole rows, and the ends of all others
+    for (size_t v = 0; v + 1 < indptr.size(); ++v)
+      for (int64_t p = indptr[v]; p < indptr[v + 1]; ++p)
+        if (v % 5 == 1 || p % 4 == 0 || p == indptr[v] || p + 1 == indptr[v + 1])
+          without.push_back(p);
+    const Time in_time{.table = "time"}, last{.table = "time", .strategy = Strategy::kLast};
+    for (const std::optional<Time>& time : {std::optional<Time>(), std::optional(in_time)}) {
+      CAPTURE(time.has_value());
+      check_in_time(graph, Uniform{}, time, {4, 3}, 1, without);
+      check_in_time(graph, Uniform{}, time, {-1, 40}, 1, without);
+      check_in_time(graph, Uniform{.replace = true}, time, {4, 3}, 1, without);
+      check_in_time(graph, Uniform{}, time, {4, 3}, 4, without);
+      check_in_time(graph, Labor{}, time, {4, 3}, 1, without);
+      check_in_time(graph, Labor{.iterations = 1}, time, {4, 3}, 1, without);
+      check_in_time(graph, kWeighted, time, {4, 3}, 1, without);
+      check_in_time(graph, kRepeated, time, {4, 3}, 1, without);
+    }
+    check_in_time(graph, Uniform{}, last, {4, 3}, 1, without);
+  }
+}
+
 TEST_CASE("the latest neighbors, windows, comparisons and paths in order are the host's") {
   for (const bool of_edges : {true, false}) {
     for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
@@ -123,12 +155,13 @@ TEST_CASE("the latest neighbors, windows, comparisons and paths in order are the
       check_in_time(graph, Uniform{}, last, {-1, 60}, 2);
       for (const Comparison comparison :
            {Comparison::kBefore, Comparison::kAtLeast, Comparison::kAfter})
-        check_in_time(graph, Uniform{}, {.table = "time", .window = 20, .comparison = comparison},
-                      {4, 3});
+        check_in_time(graph, Uniform{},
+                      Time{.table = "time", .window = 20, .comparison = comparison}, {4, 3});
       for (const Comparison comparison :
            {Comparison::kAtMost, Comparison::kBefore, Comparison::kAtLeast, Comparison::kAfter})
         check_in_time(graph, Uniform{},
-                      {.table = "time", .comparison = comparison, .monotonic = true}, {4, 3, 3});
+                      Time{.table = "time", .comparison = comparison, .monotonic = true},
+                      {4, 3, 3});
     }
   }
 }
@@ -190,8 +223,8 @@ TEST_CASE("sources that are no nodes are named where times are theirs, and weigh
 
 TEST_CASE("hubs whose picks times leave") {
   const auto graph = timed_graph(false, Rows::kUnsorted);
-  check_in_time(graph, Uniform{}, {.table = "time", .strategy = Strategy::kLast}, {1500});
-  check_in_time(graph, Uniform{}, {.table = "time"}, {1500});
+  check_in_time(graph, Uniform{}, Time{.table = "time", .strategy = Strategy::kLast}, {1500});
+  check_in_time(graph, Uniform{}, Time{.table = "time"}, {1500});
 }
 
 }  // namespace

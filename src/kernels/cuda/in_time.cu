@@ -1,5 +1,6 @@
-// The in-edges that a time allows; docs/semantics.md, section 16. In rows that are in no order of
-// times, all of them are looked at.
+// The in-edges that a time allows, and that are not excluded; docs/semantics.md, sections 16
+// and 24. In rows that are in no order of times, or may have excluded edges, all of them are looked
+// at.
 #include <limits>
 
 #include "kernels/cuda/edge_time.cuh"
@@ -9,8 +10,23 @@
 namespace ramet {
 namespace {
 
-__global__ void mark_allowed(CudaMarkInTimeArgs args) {
+__device__ bool has(const CudaExcluded& excluded, int64_t position) {
+  int64_t low = 0, high = excluded.count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2, found = __ldg(excluded.positions + middle);
+    if (found == position) return true;
+    if (found < position)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return false;
+}
+
+__global__ void mark_each_allowed(CudaMarkAllowedArgs args) {
   mark_accepted(args.mark, [&](const InEdge& e) {
+    if (has(args.excluded, e.position)) return false;
+    if (args.times.allowed == nullptr) return true;
     const int64_t dst = dst_of(args.mark.rows.order.dst, e.row);
     const EdgeTime time = time_of(args.edges, args.times, e.position);
     if (!time.is_good) record_bad(args.bad, dst);
@@ -67,9 +83,9 @@ __global__ void narrow_each_path(CudaNarrowPathsArgs args) {
 
 }  // namespace
 
-void cuda_sampling::mark_in_time(int device, const CudaMarkInTimeArgs& args, void* stream) {
+void cuda_sampling::mark_allowed(int device, const CudaMarkAllowedArgs& args, void* stream) {
   const DeviceScope scope(device);
-  launch_each("mark_allowed", mark_allowed, args.mark.num_edges, stream, args);
+  launch_each("mark_each_allowed", mark_each_allowed, args.mark.num_edges, stream, args);
 }
 
 void cuda_sampling::split_keys(int device, const CudaSplitKeysArgs& args, void* stream) {

@@ -43,8 +43,7 @@ __device__ CudaRow allowed_part(const CudaRowsArgs& args, const CudaRow& row, in
   };
   const int64_t end =
       first_where(0, row.degree, [&](int64_t x) { return time_at(x) > allowed.last; });
-  int64_t first = first_where(0, end, [&](int64_t x) { return time_at(x) >= allowed.first; });
-  if (args.last >= 0 && end - first > args.last) first = end - args.last;
+  const int64_t first = first_where(0, end, [&](int64_t x) { return time_at(x) >= allowed.first; });
   return {row.begin + first, end - first};
 }
 
@@ -60,6 +59,8 @@ __global__ void read_rows(CudaRowsArgs args) {
   if (fits) {
     row.degree = end - row.begin;
     if (args.times.allowed != nullptr) row = allowed_part(args, row, dst_of(args.dst, i));
+    if (args.last >= 0 && row.degree > args.last)
+      row = {row.begin + row.degree - args.last, args.last};
   } else {
     record_bad(args.bad, dst_of(args.dst, i));
   }

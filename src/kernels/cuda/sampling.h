@@ -9,7 +9,7 @@ namespace cuda_sampling {
 
 int64_t scan_bytes(int device, int64_t count);
 void rows(int device, const CudaRowsArgs& args, void* stream);
-void mark_in_time(int device, const CudaMarkInTimeArgs& args, void* stream);
+void mark_allowed(int device, const CudaMarkAllowedArgs& args, void* stream);
 void place_rows(int device, const CudaPlaceRowsArgs& args, void* stream);
 void first_rows(int device, const CudaFirstRowsArgs& args, void* stream);
 void pick(int device, const CudaPickArgs& args, void* stream);
@@ -41,7 +41,7 @@ void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* st
 inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .scan_bytes = cuda_sampling::scan_bytes,
     .rows = cuda_sampling::rows,
-    .mark_in_time = cuda_sampling::mark_in_time,
+    .mark_allowed = cuda_sampling::mark_allowed,
     .place_rows = cuda_sampling::place_rows,
     .first_rows = cuda_sampling::first_rows,
     .pick = cuda_sampling::pick,

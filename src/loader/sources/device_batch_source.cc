@@ -48,9 +48,10 @@ class DeviceBatchSource final : public BatchSource {
     const SeedList seeds = parts_->seeds->take(batch);
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
     if (sampler_ == nullptr && host_sampler_ == nullptr) make_sampler();
-    batch.minibatch = sampler_ != nullptr ? sampler_->sample(seeds.view(), epoch, step, &stop)
-                                          : host_sampler_->sample(seeds.view(), epoch, step, &stop,
-                                                                  seeds.view_excluded());
+    const std::vector<ExcludedEdges> excluded = seeds.view_excluded();
+    batch.minibatch = sampler_ != nullptr
+                          ? sampler_->sample(seeds.view(), epoch, step, &stop, excluded)
+                          : host_sampler_->sample(seeds.view(), epoch, step, &stop, excluded);
   }
 
   // Where the thread of a group samples, there is none.

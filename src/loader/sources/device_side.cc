@@ -20,12 +20,8 @@ std::string why_cpu_samples(const Graph& graph, const LoaderOptions& options) {
   const auto& tables = options.device.tables;
   if (std::any_of(tables.begin(), tables.end(), reads_ahead) || !options.prefetch_hints.empty())
     return "rows are read from a disk, for which the CPU samples";
-  const bool excludes =
-      std::any_of(options.links.begin(), options.links.end(),
-                  [](const InputEdges& edges) { return !edges.excluded.empty(); });
-  return excludes                         ? "edges are excluded, which the CPU samples"
-         : options.cooperative.membership ? why_cpu_samples_among_ranks(graph, options.sample)
-                                          : ramet::why_cpu_samples(options.sample);
+  return options.cooperative.membership ? why_cpu_samples_among_ranks(graph, options.sample)
+                                        : ramet::why_cpu_samples(options.sample);
 }
 
 Location wanted_for_topology(Location wanted, const std::string& why_cpu) {

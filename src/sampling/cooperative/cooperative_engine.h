@@ -181,7 +181,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     seed_exchange_.clear();
     for (size_t t = 0; t < merged_.size(); ++t)
       merged_[t].start_batch(merged_index_[t], ranks_);
-    hop_sampler_.exclude(excluded);
+    frontier_.exclude(excluded);
     driver_.start(seeds, epoch, step);
     const auto& options = hop_sampler_.options();
     return driver_.read_times(options.sample.time, seeds, *options.pool);
@@ -323,7 +323,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     for (const Block& block : minibatch.blocks) {
       for (const Relation& relation : block.relations) {
         const auto positions = merged_[source_type(relation)].positions();
-        frontier_.renumber(relation, {.at = positions.data(), .size = std::ssize(positions), .flip = -1});
+        frontier_.renumber(relation,
+                           {.at = positions.data(), .size = std::ssize(positions), .flip = -1});
       }
     }
   }
@@ -370,8 +371,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   NodeIndexes<Id> own_;                         // the batch's nodes of this rank
   NodeIndexes<Id> layer_;  // the hop's sources, whoever owns them; destinations first
   Frontier<Id> frontier_;
-  std::vector<Routes<Id>> routes_;                 // of what this rank asks for
-  std::vector<IncomingIds<Id>> requests_;          // of what it is asked for
+  std::vector<Routes<Id>> routes_;                    // of what this rank asks for
+  std::vector<IncomingIds<Id>> requests_;             // of what it is asked for
   std::vector<std::vector<int32_t>> seed_positions_;  // of the seeds that it asks for
   NodeIndexes<Id> merged_index_;
   std::vector<MergedSources<Id>> merged_;  // with Expand::kOnce

@@ -22,6 +22,11 @@ class Frontier {
   Frontier(HopSampler<Id>& hop_sampler, NodeIndexes<Id>& layer, CudaFrontier* device)
       : hop_sampler_(hop_sampler), layer_(layer), device_(device) {}
 
+  // The edges that no hop of the next batch draws. Throws as excluded_by_type() does.
+  void exclude(std::span<const ExcludedEdges> excluded) {
+    if (device_ != nullptr) return device_->exclude(excluded);
+    hop_sampler_.exclude(excluded);
+  }
   // Begins a hop. `own`: the rank's nodes, which are the first sources.
   void start(const NodeIndexes<Id>& own) {
     num_own_ = sizes(own);

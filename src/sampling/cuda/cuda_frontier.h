@@ -26,6 +26,8 @@ class CudaFrontier {
   CudaFrontier(const CudaFrontier&) = delete;
   CudaFrontier& operator=(const CudaFrontier&) = delete;
 
+  // The edges that no hop of the next batch draws.
+  void exclude(std::span<const ExcludedEdges> excluded) { hop_.exclude(excluded); }
   // Where own nodes are to be put, by node type, before sample().
   [[nodiscard]] std::vector<int64_t>& own(size_t type) { return own_[type]; }
   // The edges of a hop, by edge type, on the device. Destinations are positions among own nodes;

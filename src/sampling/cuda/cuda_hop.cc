@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sampling/excluded_edges.h"
 #include "sampling/hop_sampler.h"
 
 namespace ramet {
@@ -27,9 +28,11 @@ CudaHop::CudaHop(const CudaWork& work,
     : work_(work),
       options_(options),
       keys_(*graph.graph(), options.method),
+      graph_(*graph.graph()),
       num_relations_(graph.graph()->edge_types().size()),
       num_types_(graph.graph()->node_types().size()),
-      report_(work, num_candidates(num_types_)) {
+      report_(work, num_candidates(num_types_)),
+      excluded_(num_relations_) {
   for (size_t t = 0; t < num_types_; ++t) {
     const NodeType& type = graph.graph()->node_types()[t];
     nodes_.emplace_back(work, type.num_nodes, report_.at(num_nodes(t)),
@@ -53,6 +56,21 @@ void CudaHop::start_batch(std::span<const TimeSpan> seed_spans) {
   spans_memory_.reserve(work_, std::max<int64_t>(count, 1));
   work_.copy(spans_memory_.data(), host_spans_.data(), count * int64_t{sizeof(CudaSpan)});
   spans_ = spans_memory_.data();
+}
+
+void CudaHop::exclude(std::span<const ExcludedEdges> excluded) {
+  std::vector<int64_t> all;
+  std::vector<size_t> begin{0};
+  for (const ExcludedPositions& of_type : excluded_by_type(graph_, excluded)) {
+    all.insert(all.end(), of_type.all().begin(), of_type.all().end());
+    begin.push_back(all.size());
+  }
+  excluded_.assign(num_relations_, {});
+  if (all.empty()) return;
+  const int64_t* there = excluded_memory_.reserve(work_, std::ssize(all));
+  work_.copy(excluded_memory_.data(), all.data(), std::ssize(all) * int64_t{sizeof(int64_t)});
+  for (size_t r = 0; r < num_relations_; ++r)
+    excluded_[r] = {there + begin[r], static_cast<int64_t>(begin[r + 1] - begin[r])};
 }
 
 Block CudaHop::sample(std::span<const ListRange> destinations,
@@ -87,7 +105,7 @@ void CudaHop::start_relations(std::span<const ListRange> destinations, int hop) 
     CudaRelationBuilder& relation = relations_[r];
     const auto dst = static_cast<size_t>(relation.edges().dst);
     relation.start(options_.fanouts[r][static_cast<size_t>(hop)], nodes_[dst], destinations[dst],
-                   scratch_);
+                   excluded_[r], scratch_);
     report_.set(edges(r), relation.counted());
   }
   report_.wait();
@@ -104,7 +122,7 @@ CudaHop::Relations CudaHop::sound_relations() {
   return Relations(relations_).first(count);
 }
 
-// Leaves what times allow, where rows are in no order of them.
+// Leaves what times allow, where rows are in no order of them, and what is not excluded.
 CudaHop::Relations CudaHop::filter(Relations relations) {
   bool any = false;
   for (size_t r = 0; r < relations.size(); ++r) {

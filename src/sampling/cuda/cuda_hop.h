@@ -34,6 +34,9 @@ class CudaHop {
   // With SampleOptions::time, before the first hop of a batch: what each tree allows.
   void start_batch(std::span<const TimeSpan> seed_spans);
 
+  // The edges that no hop of the next batch draws. Throws as excluded_by_type() does.
+  void exclude(std::span<const ExcludedEdges> excluded);
+
   // The nodes of the batch, in the order of Graph::node_types(), whose numbers are known.
   [[nodiscard]] std::vector<CudaNodes>& nodes() { return nodes_; }
 
@@ -72,6 +75,7 @@ class CudaHop {
   const CudaWork& work_;
   const SampleOptions& options_;
   const RelationKeys keys_;
+  const Graph& graph_;
   const size_t num_relations_, num_types_;
   CudaReport report_;
   CudaRelationScratch scratch_;
@@ -80,7 +84,9 @@ class CudaHop {
   std::unique_ptr<CudaImportances> importances_;  // of LABOR-i
   std::vector<CudaSpan> host_spans_;              // which is copied while a batch begins
   CudaScratchArray<CudaSpan> spans_memory_;
-  const CudaSpan* spans_ = nullptr;  // the device's, by tree, where there are times
+  CudaScratchArray<int64_t> excluded_memory_;
+  std::vector<CudaExcluded> excluded_;  // the device's, by edge type
+  const CudaSpan* spans_ = nullptr;     // the device's, by tree, where there are times
   CudaScratchArray<double> tables_memory_;
   NormalTables tables_;  // the device's
 };

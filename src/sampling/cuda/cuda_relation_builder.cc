@@ -154,12 +154,14 @@ void CudaRelationBuilder::place_rows(CudaRelationScratch& scratch) {
 void CudaRelationBuilder::start(int64_t fanout,
                                 const CudaNodes& nodes,
                                 ListRange destinations,
+                                const CudaExcluded& excluded,
                                 CudaRelationScratch& scratch) {
   fanout_ = fanout;
+  excluded_ = excluded;
   nodes_ = &nodes;
   destinations_ = destinations;
   is_marked_ = !is_empty() && looks_at_edges();
-  is_unfiltered_ = !is_empty() && times_ && !times_->sorted;
+  is_unfiltered_ = !is_empty() && ((times_ && !times_->sorted) || excluded_.count > 0);
   num_counted_ = num_edges_ = 0;
   position_ = first_row_offset_ = nullptr;
   relation_ = {};
@@ -179,21 +181,22 @@ void CudaRelationBuilder::read_rows(const CudaCsc& csc,
   offset_ = picks_before();
   if (counts_in_edges)
     offset_ = (is_unfiltered_ ? whole_offset_ : in_edge_offset_).reserve(work_, num_dst() + 1);
-  work_.kernels.rows(work_.device,
-                     {.edges = csc,
-                      .nodes = nodes,
-                      .dst = order().dst,
-                      .num_dst = num_dst(),
-                      .times = has_sorted_times() ? times() : CudaTimes(),
-                      .last = takes_last() ? fanout_ : kAllNeighbors,
-                      .fanout = counts_in_edges ? kAllNeighbors : fanout_,
-                      .replace = replaces(),
-                      .most = most_counted(),
-                      .row = row_.reserve(work_, num_dst()),
-                      .offset = offset_,
-                      .bad = bad_.row,
-                      .scan = scratch.sums.reserve(work_, num_dst())},
-                     work_.stream);
+  work_.kernels.rows(
+      work_.device,
+      {.edges = csc,
+       .nodes = nodes,
+       .dst = order().dst,
+       .num_dst = num_dst(),
+       .times = has_sorted_times() && position_ == nullptr ? times() : CudaTimes(),
+       .last = takes_last() && has_sorted_times() && !is_unfiltered_ ? fanout_ : kAllNeighbors,
+       .fanout = counts_in_edges ? kAllNeighbors : fanout_,
+       .replace = replaces(),
+       .most = most_counted(),
+       .row = row_.reserve(work_, num_dst()),
+       .offset = offset_,
+       .bad = bad_.row,
+       .scan = scratch.sums.reserve(work_, num_dst())},
+      work_.stream);
   if (!counts_in_edges) place_rows(scratch);
 }
 

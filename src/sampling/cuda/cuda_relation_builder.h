@@ -53,9 +53,10 @@ class CudaRelationBuilder {
   void start(int64_t fanout,
              const CudaNodes& nodes,
              ListRange destinations,
+             const CudaExcluded& excluded,
              CudaRelationScratch& scratch);
-  // Afterwards, if is_unfiltered(), it is the number of in-edges, whatever their times; after
-  // filter() as said.
+  // Afterwards, if is_unfiltered(), it is the number of in-edges, whatever their times and whether
+  // they are excluded; after filter() as said.
   [[nodiscard]] bool is_unfiltered() const { return is_unfiltered_; }
   void filter(CudaRelationScratch& scratch);
   [[nodiscard]] const int64_t* counted() const { return offset_ + num_dst(); }
@@ -153,8 +154,9 @@ class CudaRelationBuilder {
 
   int64_t fanout_ = 0;
   bool is_marked_ = false;
-  bool is_unfiltered_ = false;        // times leave parts of rows, which are whole yet
-  bool is_sorted_ = false;            // rows are read by the region of memory that they are in
+  bool is_unfiltered_ = false;  // parts of rows are to be left out, which are whole yet
+  bool is_sorted_ = false;      // rows are read by the region of memory that they are in
+  CudaExcluded excluded_;
   const CudaNodes* nodes_ = nullptr;  // of the destination type; their memory moves as they grow
   ListRange destinations_;
   CudaScratchArray<int64_t> sorted_nodes_, picks_before_;

@@ -1,5 +1,5 @@
-// The in-edges of a relation that are looked at one by one: which of them times leave, and which
-// are picked.
+// The in-edges of a relation that are looked at one by one: which of them times leave and are not
+// excluded, and which are picked.
 #include <cstdint>
 
 #include "cuda_relation_builder.h"
@@ -8,11 +8,12 @@ namespace ramet {
 
 void CudaRelationBuilder::filter(CudaRelationScratch& scratch) {
   const int64_t num_words = cuda_mark_words(num_counted_);
-  work_.kernels.mark_in_time(
+  work_.kernels.mark_allowed(
       work_.device,
       {.mark = {rows(), num_counted_, fanout_, {}, marks_.reserve(work_, num_words)},
        .edges = csc_,
-       .times = times(),
+       .times = has_sorted_times() ? CudaTimes() : times(),
+       .excluded = excluded_,
        .bad = bad_.row},
       work_.stream);
   int64_t* const left = left_offset_.reserve(work_, num_dst() + 1);

@@ -39,8 +39,10 @@ class CudaSampler::Engine {
   Minibatch sample(std::span<const Seeds> seeds,
                    uint64_t epoch,
                    uint64_t step,
-                   const std::atomic<bool>* stop) {
+                   const std::atomic<bool>* stop,
+                   std::span<const ExcludedEdges> excluded) {
     driver_.start(seeds, epoch, step);
+    hop_.exclude(excluded);
     const Array times = driver_.read_times(options_.time, seeds, *BufferPool::shared());
     if (options_.time) hop_.start_batch(seed_spans(*options_.time, times));
     for (size_t t = 0; t < hop_.nodes().size(); ++t)
@@ -108,8 +110,9 @@ CudaSampler::~CudaSampler() = default;
 Minibatch CudaSampler::sample(std::span<const Seeds> seeds,
                               uint64_t epoch,
                               uint64_t step,
-                              const std::atomic<bool>* stop) {
-  return engine_->sample(seeds, epoch, step, stop);
+                              const std::atomic<bool>* stop,
+                              std::span<const ExcludedEdges> excluded) {
+  return engine_->sample(seeds, epoch, step, stop, excluded);
 }
 
 }  // namespace ramet

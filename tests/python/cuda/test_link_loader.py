@@ -16,9 +16,7 @@ def test_batches_are_those_of_the_cpu(gpu, exclude, mode):
     graph = homogeneous(time=np.arange(NUM_NODES))
     options = {"num_neighbors": [4, 3], "batch_size": 64, "shuffle": True, "exclude": exclude, "negatives": mode}
     loader = ramet.LinkLoader(graph, **options, device=gpu)
-    if exclude is not None:  # no kernel leaves edges out
-        assert loader.placement["topology"].place == "staged"
-        assert "excluded" in loader.placement["topology"].why
+    assert loader.placement["topology"].place == "device"
     for batch, expected in zip(loader, ramet.LinkLoader(graph, **options), strict=True):
         assert batch.fingerprint() == expected.fingerprint()
         names = ["n_id", "x", "input_id", "edge_label_index"]
