@@ -19,16 +19,30 @@ import gc
 import sys
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import torch
+from accuracy import DATASETS
 from graphs import mag, reddit
-from harness import Figure, Peer, Report, benchmark, products, small_flag, some_of
+from harness import Figure, Peer, Report, benchmark, default_data, products, small_flag, some_of
 from pyg_program import BATCH, REDDIT, TRIMMED, Program, make_data, make_hetero_data, make_model
-from real_graphs import real
 from train_step import KEPT
 
+import ramet
 import ramet.nn
 import ramet.pyg
+
+
+def real(name: str, chosen) -> Path | None:
+    """A small real graph by its name in accuracy.py, with 20 nodes of a class to train on; None where its files are
+    not there."""
+    store = Path(chosen.data) / f"real-{name}"
+    known = DATASETS[name]
+    source = default_data() / known.source
+    if not store.exists() and source.exists():
+        splits = {} if known.public_split else {"train_per_class": 20, "val_per_class": 30}
+        ramet.build(store, source, **known.build, **splits)
+    return store if store.exists() else None
 
 
 @dataclass(frozen=True)
