@@ -134,16 +134,6 @@ def test_hits_do_not_depend_on_threads_places_and_prefetch(world, store, by):
         assert world.call(hits, store, OPTIONS | more, cache | place, size=SIZE) == expected
 
 
-def test_a_seed_that_a_batch_has_several_times_counts_once():
-    """docs/caches.md, "Policies"."""
-    graph = homogeneous()
-    options = {"num_neighbors": [3], "input_nodes": np.repeat(np.arange(100), 3), "batch_size": 30}
-    placement = ramet.Placement(cache_rows=20, cache_by="presampling")
-    loader = ramet.NeighborLoader(graph, ranks=ramet.Cooperate(), placement=placement, **options)
-    batches = [(np.asarray(batch.n_id).tolist(), *batch.cache_use.values()) for batch in loader]
-    check_hits(batches, list(range(NUM_NODES)), out_degrees(graph, range(NUM_NODES)), "presampling", rows=20)
-
-
 def test_ranks_without_nodes_and_caches_of_everything(world, store):
     ownership = np.full(NUM_NODES, 2)
     for rows in (1, NUM_NODES):

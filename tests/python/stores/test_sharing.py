@@ -65,21 +65,6 @@ def expected() -> tuple[int, str]:
 # ---- one copy
 
 
-@pytest.mark.parametrize("kind", ["folder", "memory"])
-def test_a_graph_tells_its_pages(kind, tmp_path):
-    """How many are in memory, and how large they are, is up to the kernel."""
-    table = np.ones((3 << 20, 2), np.float32)
-    graph = ramet.from_arrays(np.zeros(len(table) + 1, int), np.zeros(0, int), nodes={"feat": table})
-    if kind == "folder":
-        ramet.save(graph, tmp_path / "store")
-        graph = ramet.open(tmp_path / "store")
-    pages = graph.pages()
-    assert table.nbytes <= pages["mapped"]
-    assert 0 <= pages["huge"] <= pages["resident"] <= pages["mapped"]
-    assert pages["page_tables"] > 0
-    np.testing.assert_array_equal(graph.table("feat").gather([0, len(table) - 1]), table[:2])
-
-
 @pytest.mark.parametrize(
     ("method", "count"),
     [("fork", 4), ("spawn", 3), ("forkserver", 3), pytest.param("torch", 2, marks=[needs_torch, pytest.mark.slow])],
