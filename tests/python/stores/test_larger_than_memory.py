@@ -1,6 +1,7 @@
 """A store that memory cannot hold: what is given up, and that rows and edges of it are read page by page."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -55,11 +56,7 @@ def read(store, join) -> tuple:
     graph = ramet.open(store)
     before = graph.pages()
     rows = graph.table("feat").gather(IDS)
-    flags = [
-        line
-        for line in Path("/proc/self/smaps").read_text().splitlines()
-        if line.startswith("VmFlags") and " rr " in line
-    ]
+    flags = re.findall("^VmFlags.* rr .*$", Path("/proc/self/smaps").read_text(), re.MULTILINE)
     assert (rows[:, 0] == IDS).all() and len(flags) == 3 and available_memory() < LIMIT
     after, names = graph.pages(), sorted(graph._core.read_by_row)
     return before, after, names, sampled(graph), as_text(describe(store))
