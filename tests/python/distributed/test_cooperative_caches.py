@@ -69,15 +69,12 @@ class Interrupted:
 
 def one_fails_presampling(group, store, options, error: str, name: str, call: int):
     """How making a loader ends on ranks of which on rank 1 a call of a function of numpy raises."""
-    placement = ramet.Placement(cache_rows=10, cache_by="presampling")
-    if group.rank() == 1:
-        presampling.np = Interrupted(getattr(builtins, error), name, call)
-    try:
-        ramet.NeighborLoader(ramet.open(store), ranks=ramet.Cooperate(among=group), placement=placement, **options)
-    except BaseException as error:
-        return f"{type(error).__name__}: {error}"
-    finally:
-        presampling.np = np
+    options = options | {"placement": ramet.Placement(cache_rows=10, cache_by="presampling")}
+    with pytest.MonkeyPatch.context() as patch:
+        if group.rank() == 1:
+            patch.setattr(presampling, "np", Interrupted(getattr(builtins, error), name, call))
+        ranks = ramet.Cooperate(among=group)
+        return refused(lambda: ramet.NeighborLoader(ramet.open(store), ranks=ranks, **options))
 
 
 # ---- tests

@@ -103,7 +103,7 @@ def test_an_optimizer_that_one_rank_could_not_make(world, tmp_path, is_interrupt
     """No rank learns with the one before, and none waits for another."""
     answers = world.call(ranks.make_half_an_optimizer, tmp_path, tmp_path / "checkpoint", is_interrupted, size=2)
     own = "KeyboardInterrupt" if is_interrupted else "OSError: the disk is full"
-    assert answers[1][0] == own and answers[0][0].startswith(f"ValueError: rank 1 cannot cooperate: {own}")
+    assert answers[1][0].startswith(own) and answers[0][0].startswith(f"ValueError: rank 1 cannot cooperate: {own}")
     for _, *said in answers:
         assert all("another optimizer has taken the embedding over" in one for one in said[:2])
         assert said[2:] == ["nothing"] * 2
@@ -112,7 +112,9 @@ def test_an_optimizer_that_one_rank_could_not_make(world, tmp_path, is_interrupt
 def test_ctrl_c_of_one_rank_in_an_exchange_takes_effect_after_the_step(world):
     """docs/embeddings.md, "A step that failed": no rank waits, and none is a step behind."""
     answers = world.call(ranks.interrupt_a_step, size=3)
-    assert [said for said, _ in answers] == [[], [], ["Ctrl-C in step 1"]]
+    *others, last = [said for said, _ in answers]
+    assert others == [["nothing"] * 4] * 2 and last[:1] + last[2:] == ["nothing"] * 3
+    assert last[1].startswith("KeyboardInterrupt")
     twin = ranks.optimizer_of("Adam", ranks.embedding_of(None))
     ranks.train(twin, range(4))
     for _, rows in answers:
