@@ -1,11 +1,9 @@
 """Builds that cannot go on, or are cut off: the old store or the new one is there, whole, and nothing beside it."""
 
-import contextlib
 import errno
 import multiprocessing
 import os
 import random
-import resource
 import signal
 import threading
 import time
@@ -14,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_paths import small_disk
+from test_paths import largest_file, small_disk
 
 import ramet
 
@@ -66,17 +64,6 @@ def test_kill_9_leaves_the_old_store_or_the_new_one(tmp_path):
         assert version_of(path) in (version, version - 1)
         build(path, version, memory)
         assert os.listdir(tmp_path) == ["store"]
-
-
-@contextlib.contextmanager
-def largest_file(size: int):
-    """What a full disk does in the middle of a write."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @MEMORIES

@@ -15,6 +15,7 @@ import pytest
 from pyarrow import csv
 
 import ramet
+from ramet.commands.main import main
 
 BUYS = ("user", "buys", "item")
 
@@ -117,6 +118,28 @@ def edge_ids(graph, edge_type) -> np.ndarray:
 def files_of(store) -> dict[str, bytes]:
     names = sorted(path for path in store.rglob("*.*") if path.name not in ("ramet.txt", "checksums.txt"))
     return {str(path.relative_to(store)): path.read_bytes() for path in names}
+
+
+# ---- real data sets, with their published counts
+
+
+COUNTS = {  # nodes, edges, of all types; splits
+    "aifb": (8_285, 29_043, {"train", "test"}),
+    "cora": (2_708, 10_556, {"train", "val", "test"}),
+    "cnr2000": (325_557, 3_216_152, set()),
+    "heco_dblp": (26_128, 119_783, {"train", "val", "test"}),
+    "ogbl_ddi": (4_267, 2 * 1_067_911, set()),
+    "tolokers": (11_758, 1_038_000, {f"{name}_{i}" for name in ("train", "val", "test") for i in range(10)}),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(data_dir, tmp_path, name):
+    assert main(["build", str(tmp_path / "store"), str(data_dir / name), "--quiet"]) == 0
+    graph = ramet.open(tmp_path / "store")
+    nodes = sum(graph.num_nodes(node_type) for node_type in graph.node_types)
+    edges = sum(graph.num_edges(edge_type) for edge_type in graph.edge_types)
+    assert (nodes, edges, set(graph.splits)) == COUNTS[name]
 
 
 # ---- plans are upper bounds of what builds take, and builds keep their bound of memory

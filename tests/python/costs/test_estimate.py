@@ -94,14 +94,12 @@ def test_seeds_where_there_is_no_split():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"batch_size": 0}, "batch_size is 0"),
         ({"ranks": 0}, "ranks is 0"),
         ({"batches": 0}, "batches is 0"),
         ({"hidden": -1}, "hidden is -1"),
         ({"ranks": 2, "row_bytes": -1}, "row_bytes is -1"),
         ({"ranks": 2, "ownership": "metis"}, "neither 'range', 'hash' nor a file"),
         ({"ranks": 2, "ownership": np.zeros(7, np.uint8)}, "has 7 entries, but there are 1000 nodes"),
-        ({"at": (-1, 5)}, "at_nodes is -1"),
         ({"sampler": "neighbour"}, "sampler is 'neighbour'"),
         ({"graph": 5}, "graph is a int"),
     ],

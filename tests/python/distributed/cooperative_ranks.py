@@ -1,12 +1,12 @@
 """What ranks do for the tests of cooperative ranks. options: as of a NeighborLoader."""
 
-import contextlib
 import functools
 import itertools
 import random
 import time
 from dataclasses import replace
 
+import pytest
 import torch
 import torch.distributed as dist
 from learning import refused
@@ -39,8 +39,21 @@ def train(group, store, options, steps, model_options, groups=(), sleep_seed=Non
     loader = make_loader(group, store, options, groups)
     model = Sage(loader.graph, **model_options)
     wrapped = DistributedDataParallel(model, process_group=group, bucket_cap_mb=0.0005)
-    with sleeping(sleep_seed):
+    with pytest.MonkeyPatch.context() as patch:
+        if sleep_seed is not None:
+            patch.setattr(dist, "all_to_all_single", late(dist.all_to_all_single, sleep_seed))
         return train_alone(loader, model, wrapped, steps)
+
+
+def late(collective, seed: int):
+    """Up to 20 ms late, in every thread and rank others."""
+    lengths = random.Random(seed * 1000 + dist.get_rank())
+
+    def call(*arguments, **options):
+        time.sleep(lengths.uniform(0, 0.02))
+        return collective(*arguments, **options)
+
+    return call
 
 
 def sample(group, store, options, epochs=1, groups=()):
@@ -128,23 +141,3 @@ def unlike_rows(group, store, options):
     batch = next(iter(make_loader(group, store, options)))
     rows, block = batch.x.double() if dist.get_rank() == 1 else batch.x, batch.blocks[0]
     return refused(lambda: exchange(rows, block)), len(exchange(batch.x, block)) == block.num_src
-
-
-@contextlib.contextmanager
-def sleeping(seed: int | None):
-    """Before every collective up to 20 ms, in every thread and rank others."""
-    if seed is None:
-        yield
-        return
-    collective = dist.all_to_all_single
-    lengths = random.Random(seed * 1000 + dist.get_rank())
-
-    def late(*arguments, **options):
-        time.sleep(lengths.uniform(0, 0.02))
-        return collective(*arguments, **options)
-
-    dist.all_to_all_single = late
-    try:
-        yield
-    finally:
-        dist.all_to_all_single = collective

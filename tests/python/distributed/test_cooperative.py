@@ -152,25 +152,6 @@ def test_cached_rows_are_the_rows_of_the_table(cache_rows):
         assert misses > 0
 
 
-def test_a_cache_hits_more_often_where_batches_are_dependent():
-    graph = homogeneous()
-    rates = []
-    for kappa in (1, 4, 16):
-        group = Together(
-            graph,
-            2,
-            cache_rows=60,
-            num_neighbors=[3, 3],
-            input_nodes=np.tile(np.arange(20), 32),
-            batch_size=20,
-            **labor(dependent=kappa),
-        )
-        batches = [batch for step in range(len(group.alone)) for batch in group.batches(0, step)]
-        hits, misses = np.sum([list(batch.cache_use.values()) for batch in batches], axis=0)
-        rates.append(hits / (hits + misses))
-    assert rates[0] < rates[1] < rates[2]
-
-
 @pytest.fixture
 def no_gc():
     gc.disable()

@@ -87,13 +87,11 @@ def count_exchanges(name):
     graph = models.graph_for(name)
     model = Cooperative(models.model_for(name, graph, torch.float32))
     batch = next(iter(models.loader_for(name, graph, ranks=ramet.Cooperate(ownership=models.ownership_for(graph)))))
-    context.exchange = counted
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(context, "exchange", counted)
         out = model(batch.x, batch.blocks)
         with torch.inference_mode():
             again = model(batch.x, batch.blocks)
-    finally:
-        context.exchange = exchange
     assert torch.equal(out, again)
     return calls
 

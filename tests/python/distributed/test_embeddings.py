@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +17,10 @@ pytest.importorskip("torch")
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from learning import METHODS, ROWS, WIDTH, learn, optimizer_of, owners_of, recording, refused, roundings_of
-from sage import Layer
+from sage import Sage, seed_losses
+from sage import learn as learn_by_steps
+from small_graphs import WIDTH as FEATURES
 from torch.nn.parallel import DistributedDataParallel
 
 WORLD = 5
@@ -26,7 +28,7 @@ LAYOUTS = [
     ("continuous", None),
     *itertools.product(("chunked", "distributed"), (None, "hash", "vector")),
 ]
-OPTIONS = {"num_neighbors": [3, 2], "input_nodes": "train", "batch_size": 30, "shuffle": True, "seed": 1}
+OPTIONS = {"num_neighbors": [3, 2, 2], "input_nodes": "train", "batch_size": 30, "shuffle": True, "seed": 1}
 
 
 # ---- what ranks do
@@ -51,24 +53,6 @@ def learn_everywhere(group, method: str) -> dict:
     }
 
 
-class Model(torch.nn.Module):
-    """Layers over rows of an embedding, whose owners may be this rank alone."""
-
-    def __init__(self, graph: ramet.Graph, hops: int):
-        super().__init__()
-        torch.manual_seed(0)
-        (node_type,) = self.types = graph.node_types
-        self.layers = torch.nn.ModuleList(
-            Layer(graph, {node_type: WIDTH}, out, self.types) for out in [WIDTH] * (hops - 1) + [5]
-        )
-
-    def forward(self, x: torch.Tensor, blocks: list) -> torch.Tensor:
-        for layer, block in zip(self.layers, blocks, strict=True):
-            rows = ramet.distributed.exchange(x, block)
-            x = layer({self.types[0]: rows}, block)[self.types[0]].tanh()
-        return x
-
-
 def train(group, store, options: dict, method: str, steps: int, placement: str = "continuous"):
     """(losses, rows and state) of training, in which cooperative ranks ask for their own rows alone. group: None for
     one process."""
@@ -78,23 +62,21 @@ def train(group, store, options: dict, method: str, steps: int, placement: str =
     ranks = replace(options["ranks"], among=group) if owned else among
     loader = ramet.NeighborLoader(graph, **options | {"tables": ["label"], "ranks": ranks})
     where = {"ownership": loader.ownership} if owned else {}
-    embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=1, placement=placement, ranks=among, **where)
-    model = module = Model(graph, len(options["num_neighbors"]))
+    embedding = ramet.nn.Embedding(graph.num_nodes(), FEATURES, seed=1, placement=placement, ranks=among, **where)
+    model = module = Sage(graph, "node")
     if group is not None:
         model = DistributedDataParallel(module, process_group=group)
     sparse, dense = optimizer_of(method, embedding), torch.optim.SGD(module.parameters(), lr=0.1)
     scheduler = torch.optim.lr_scheduler.StepLR(sparse, step_size=2, gamma=0.5)
-    losses = []
-    for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), steps):
-        out = model(embedding(batch.n_id, owned=owned).double(), batch.blocks)
-        loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
-        sparse.zero_grad()
-        dense.zero_grad()
-        loss.backward()
-        sparse.step()
-        dense.step()
-        scheduler.step()
-        losses.append(loss.item())
+    both = SimpleNamespace(
+        zero_grad=lambda: (sparse.zero_grad(), dense.zero_grad()),
+        step=lambda: (sparse.step(), dense.step(), scheduler.step()),
+    )
+
+    def losses_of(batch):
+        return seed_losses(model(batch, embedding(batch.n_id, owned=owned)), batch)
+
+    losses = [loss for loss, *_ in learn_by_steps(loader, module, both, steps, losses_of)]
     if owned:
         dist.barrier(group)  # rows of others are read from here on
     tables = [embedding.table, *sparse.state_of(embedding).values()]

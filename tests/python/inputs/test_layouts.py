@@ -13,13 +13,6 @@ from ramet.inputs import layouts
 from ramet.inputs.layouts import text, triples
 
 
-def test_successor_lists_of_cnr2000(data_dir):
-    found = layouts.describe(data_dir / "cnr2000")
-    assert [node.num_nodes for node in found.nodes] == [325557] and not found.edges[0].undirected
-    first = next(batches(found.edges[0], "source", "destination"))
-    assert first.slice(11, 4).to_pydict() == {"source": [0, 0, 1, 1], "destination": [211284, 223142, 2, 3]}
-
-
 def test_triples_of_aifb(data_dir):
     found = layouts.describe(data_dir / "aifb")
     assert len(found.edges) == 45 and all(edge.duplicates == "drop" for edge in found.edges)

@@ -32,6 +32,10 @@ def write_planetoid(folder, test_ids=(6, 4), x_type=sparse.csr_matrix):
     return folder
 
 
+def parts_of(prefix: str, matrix) -> dict:
+    return {f"{prefix}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
+
+
 def write_npz(path, as_objects=False, **changes):
     """Three nodes, edges 0 -> 1 and 2 -> 1 and 1 -> 0."""
     adj = sparse.csr_matrix(([1.0, 1.0, 1.0], ([0, 1, 2], [1, 0, 1])), shape=(3, 3))
@@ -40,10 +44,7 @@ def write_npz(path, as_objects=False, **changes):
     if as_objects:
         arrays = {"adj_matrix": adj, "node_attr": attr, "node_label": labels}
     else:
-        arrays = {"labels": labels}
-        for prefix, matrix in (("adj", adj), ("attr", attr)):
-            for part in ("data", "indices", "indptr", "shape"):
-                arrays[f"{prefix}_{part}"] = getattr(matrix, part)
+        arrays = {"labels": labels} | parts_of("adj", adj) | parts_of("attr", attr)
     arrays.update(changes)
     np.savez(path, **{name: value for name, value in arrays.items() if value is not None})
     return path

@@ -81,17 +81,6 @@ def test_no_seeds_at_all_are_an_error_but_none_of_them_is_a_batch(graph):
     assert [len(block.indptr) for block in batch.blocks] == [1, 1]
 
 
-def test_seeds_given_twice_are_two_rows_with_the_same_picks(graph):
-    seed = int(np.argmax(np.diff(graph.indptr())))
-    batch = ramet.sample(graph, [seed, 3, seed], [2])
-    assert numpy_of(batch.n_id)[:3].tolist() == [seed, 3, seed]
-    (block,) = batch.blocks
-    rows = np.split(numpy_of(block.position), numpy_of(block.indptr)[1:-1])
-    assert len(rows[0]) == 2
-    np.testing.assert_array_equal(rows[0], rows[2])
-    assert batch.fingerprint() == ramet.sample(graph, [3, seed], [2]).fingerprint()
-
-
 def test_split_ids_that_a_file_has_out_of_range(tmp_path, graph):
     ramet.save(graph, tmp_path / "store")
     ids = np.load(tmp_path / "store/split/train/node.npy")
@@ -155,14 +144,6 @@ def test_fanouts_of_a_heterogeneous_graph(hetero):
     ]:
         with pytest.raises(ValueError, match=message):
             ramet.sample(hetero, ("paper", [1]), fanouts)
-
-
-def test_fanout_0_is_a_block_without_edges(graph):
-    batch = ramet.sample(graph, [5, 6], [0, 3])
-    first, last = batch.blocks
-    assert (last.num_src, last.num_dst, len(last.indices)) == (2, 2, 0)
-    assert first.num_dst == 2
-    assert len(first.indices) > 0
 
 
 def test_isolated_nodes_have_empty_rows(graph):

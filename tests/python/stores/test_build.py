@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import twin
-from source_files import write_npz, write_planetoid
+from source_files import parts_of, write_npz, write_planetoid
 
 import ramet
 from ramet.commands.main import main
@@ -21,21 +21,6 @@ def edge_set(graph):
 
 
 # ---- the real ones
-
-
-def test_cora(data_dir, tmp_path):
-    graph = ramet.build(tmp_path / "cora", data_dir / "cora")
-    assert (graph.num_nodes(), graph.num_edges()) == (2708, 10556)
-    assert graph.table("feat").shape == (2708, 1433)
-    assert graph.table("feat").dtype == np.float32
-    assert [len(graph.split(name)) for name in ("train", "val", "test")] == [140, 500, 1000]
-    labels = graph.table("label").numpy()
-    assert np.bincount(labels).tolist() == [351, 217, 418, 818, 426, 298, 180]
-    assert np.bincount(labels[graph.split("train")]).tolist() == [20] * 7
-    edges = set(edge_set(graph))
-    assert all((v, u) in edges for u, v in edges)
-    assert graph.edge_ids() is None
-    ramet.open(tmp_path / "cora")
 
 
 @pytest.mark.parametrize(
@@ -126,9 +111,7 @@ def split_reference(seed, labels, per_class):
 def test_split_depends_on_the_seed_alone(tmp_path):
     labels = np.repeat([0, 1, 2], 20)
     labels[-3:] = -1
-    adj = sparse.csr_matrix((60, 60))
-    parts = {f"adj_{part}": getattr(adj, part) for part in ("data", "indices", "indptr", "shape")}
-    np.savez(tmp_path / "tiny.npz", labels=labels, **parts)
+    np.savez(tmp_path / "tiny.npz", labels=labels, **parts_of("adj", sparse.csr_matrix((60, 60))))
 
     def splits(seed):
         graph = ramet.build(tmp_path / "store", tmp_path / "tiny.npz", train_per_class=4, val_per_class=3, seed=seed)

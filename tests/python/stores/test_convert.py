@@ -9,6 +9,9 @@ from small_graphs import CITES, WRITES
 
 import ramet
 
+torch = ramet._support.tensors.torch_or_none()
+needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
+
 #     0 -> 1, 2 -> 1, 0 -> 2, 2 -> 2, 0 -> 1 again
 EDGES = np.array([[0, 2, 0, 2, 0], [1, 1, 2, 2, 1]])
 
@@ -82,8 +85,8 @@ def test_arrays_of_any_layout_and_byte_order():
     np.testing.assert_array_equal(graph.table("feat").numpy(), [[0, 3], [1, 4], [2, 5]])
 
 
+@needs_torch
 def test_torch_tensors():
-    torch = pytest.importorskip("torch")
     weight = torch.ones(4, requires_grad=True)
     graph = ramet.from_arrays(
         torch.tensor([0, 0, 2, 4]),
@@ -168,6 +171,11 @@ def test_names_of_any_kind(tmp_path):
 # ---- from_scipy, from_pyg
 
 
+@pytest.fixture
+def pyg():
+    return pytest.importorskip("torch_geometric.data")
+
+
 def test_from_scipy():
     sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_array(([1.0, 2.0, 0.0], ([0, 0, 2], [1, 2, 2])), shape=(3, 3))
@@ -187,11 +195,8 @@ def test_from_scipy():
         ramet.from_scipy(np.eye(3))
 
 
-def test_from_pyg_data():
-    data_module = pytest.importorskip("torch_geometric.data")
-    import torch
-
-    data = data_module.Data(
+def test_from_pyg_data(pyg):
+    data = pyg.Data(
         x=torch.eye(3),
         y=torch.tensor([0, 1, 2]),
         edge_index=torch.from_numpy(EDGES),
@@ -218,11 +223,8 @@ def test_from_pyg_data():
         ramet.from_pyg(data)
 
 
-def test_from_pyg_as_many_nodes_as_edges():
-    data_module = pytest.importorskip("torch_geometric.data")
-    import torch
-
-    data = data_module.Data(
+def test_from_pyg_as_many_nodes_as_edges(pyg):
+    data = pyg.Data(
         x=torch.eye(2), edge_index=torch.tensor([[0, 1], [1, 0]]), edge_weight=torch.ones(2), y=torch.zeros(2)
     )
     graph = ramet.from_pyg(data)
@@ -230,11 +232,8 @@ def test_from_pyg_as_many_nodes_as_edges():
     assert graph.tables(graph.edge_types[0]) == ["edge_weight"]
 
 
-def test_from_pyg_hetero_data():
-    data_module = pytest.importorskip("torch_geometric.data")
-    import torch
-
-    data = data_module.HeteroData()
+def test_from_pyg_hetero_data(pyg):
+    data = pyg.HeteroData()
     data["paper"].x = torch.zeros(3, 4)
     data["paper"].train_mask = torch.tensor([False, True, True])
     data["author"].num_nodes = 5
@@ -250,17 +249,15 @@ def test_from_pyg_hetero_data():
     assert graph.split("train", "paper").tolist() == [1, 2]
 
 
-def test_from_pyg_without_edge_index():
-    data_module = pytest.importorskip("torch_geometric.data")
-    import torch
+def test_from_pyg_without_edge_index(pyg):
     import torch_geometric
 
     with pytest.raises(ValueError, match="no edge_index"):
-        ramet.from_pyg(data_module.Data(x=torch.eye(2)))
+        ramet.from_pyg(pyg.Data(x=torch.eye(2)))
     edges = torch.tensor([[0, 1, 1], [1, 0, 2]])
     adj = torch.sparse_coo_tensor(edges, torch.ones(3), (3, 3))
     for name, value in (("adj", adj), ("adj_t", adj.t()), ("adj_t", adj.t().to_sparse_csr())):
-        data = data_module.Data(x=torch.eye(3), **{name: value})
+        data = pyg.Data(x=torch.eye(3), **{name: value})
         with pytest.raises(ValueError, match=f"data has no edge_index; it has {name}: edge_index = ") as raised:
             ramet.from_pyg(data)
         advice = str(raised.value).rpartition(" = ")[2]

@@ -2,12 +2,11 @@
 
 import os
 import pickle
-import resource
-import signal
 
 import numpy as np
 import pytest
 from kept_ids import ABOUT, ITEMS, SHOPS, contents_with_ids, text
+from test_paths import largest_file
 
 import ramet
 from ramet import _core
@@ -27,15 +26,10 @@ def test_a_map_refuses_what_are_no_ids_of_its_kind():
 
 
 def test_a_full_disk_is_an_error(tmp_path):
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
     ids = _core.IdMap("int64", bytes(tmp_path))
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1][1]))
-        with pytest.raises(OSError, match=r"cannot reserve .* bytes of the hash table of ids: File too large"):
-            ids.add([np.arange(100_000)])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before[1])
-        signal.signal(signal.SIGXFSZ, before[0])
+    words = r"cannot reserve .* bytes of the hash table of ids: File too large"
+    with largest_file(1 << 20), pytest.raises(OSError, match=words):
+        ids.add([np.arange(100_000)])
 
 
 @pytest.fixture(scope="module")

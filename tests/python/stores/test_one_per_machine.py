@@ -130,26 +130,20 @@ def test_who_waits_makes_it_where_the_first_fails_or_is_killed(world, slowly, co
     assert ask(world, 0, get, content)[0] is True
 
 
-def has_thread() -> bool:
-    return any(thread.name == "ramet-one-graph" for thread in threading.enumerate())
-
-
-def wait_for_threads_to_end() -> None:
-    end = time.monotonic() + processes.PATIENCE
-    while has_thread():
-        assert time.monotonic() < end
-        time.sleep(0.001)
+def threads() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name == "ramet-one-graph"}
 
 
 def test_a_graph_that_is_dropped_leaves_nothing(content):
     gc.collect()
-    wait_for_threads_to_end()
-    before = processes.descriptors()
+    others, before = threads(), processes.descriptors()  # graphs of other tests may live on
     for _ in range(3):
         graph, is_found = find_or_make(content, small)
-        assert not is_found and has_thread()
+        (thread,) = threads() - others
+        assert not is_found
         del graph
-        wait_for_threads_to_end()
+        thread.join(processes.PATIENCE)
+        assert not thread.is_alive()
     assert processes.descriptors() == before
 
 

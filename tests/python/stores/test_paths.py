@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import pickle
+import resource
 import shutil
 import subprocess
 import sys
@@ -199,6 +200,17 @@ def constant(value: int, megabytes: int = 0) -> ramet.Graph:
 
 def only_the_store(path: Path) -> bool:
     return os.listdir(path.parent) == [path.name]
+
+
+@contextlib.contextmanager
+def largest_file(size: int):
+    """What a full disk does in the middle of a write."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous
+from source_files import parts_of
 
 import ramet
 from ramet.commands.main import main
@@ -68,10 +69,7 @@ def test_files_and_generated_graphs(tmp_path, capsys):
     """Their edges have no ids of an edge list."""
     sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_matrix((np.ones(3), ([1, 2, 0], [0, 0, 0])), shape=(3, 3))
-    np.savez(
-        tmp_path / "tiny.npz",
-        **{f"adj_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")},
-    )
+    np.savez(tmp_path / "tiny.npz", **parts_of("adj", matrix))
     for is_undirected, reverse in ((True, EDGE), (False, None)):
         graph = ramet.build(tmp_path / "store", tmp_path / "tiny.npz", undirected=is_undirected)
         assert said_of(graph) == {EDGE: (reverse, 0)}

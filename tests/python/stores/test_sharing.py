@@ -65,25 +65,7 @@ def expected() -> tuple[int, str]:
 # ---- one copy
 
 
-@pytest.mark.parametrize("kind", ["folder", "memory"])
-def test_a_graph_tells_its_pages(kind, tmp_path):
-    """How many are in memory, and how large they are, is up to the kernel."""
-    table = np.ones((3 << 20, 2), np.float32)
-    graph = ramet.from_arrays(np.zeros(len(table) + 1, int), np.zeros(0, int), nodes={"feat": table})
-    if kind == "folder":
-        ramet.save(graph, tmp_path / "store")
-        graph = ramet.open(tmp_path / "store")
-    pages = graph.pages()
-    assert table.nbytes <= pages["mapped"]
-    assert 0 <= pages["huge"] <= pages["resident"] <= pages["mapped"]
-    assert pages["page_tables"] > 0
-    np.testing.assert_array_equal(graph.table("feat").gather([0, len(table) - 1]), table[:2])
-
-
-@pytest.mark.parametrize(
-    ("method", "count"),
-    [("fork", 4), ("spawn", 3), ("forkserver", 3), pytest.param("torch", 2, marks=[needs_torch, pytest.mark.slow])],
-)
+@pytest.mark.parametrize(("method", "count"), [("fork", 4), ("spawn", 3), ("forkserver", 3)])
 def test_processes_that_are_handed_graphs_use_one_copy(method, count, store, expected, nothing_left):
     """Two graphs, one from a folder and one in memory: PSS after every byte was read, less the same
     processes without a graph (making one leaves some memory with the allocator). Then a trainer is killed, then the
@@ -96,8 +78,6 @@ def test_processes_that_are_handed_graphs_use_one_copy(method, count, store, exp
     with training(method, store, "memory", count=count) as (parent, children):
         for child in children:
             assert child.ask("read") == [expected[0]] * 2
-            if method == "torch":
-                child.ask("read tensors")
         used = processes.pss([parent.pid, *(child.pid for child in children)])
         for line in (children.pop(), parent):
             kill(line)

@@ -48,10 +48,6 @@ def read(graph: ramet.Graph) -> int:
     return sum(int(np.bitwise_xor.reduce(a.reshape(-1).view(np.int32))) << i for i, a in enumerate(arrays_of(graph)))
 
 
-def read_tensors(graph: ramet.Graph) -> float:
-    return sum(float(graph.table(name).torch().sum()) for name in graph.tables())
-
-
 def first_fingerprint(graph: ramet.Graph) -> str:
     loader = ramet.NeighborLoader(graph, [5, 5], "train", 256, shuffle=True)
     return next(iter(loader)).fingerprint()
@@ -63,7 +59,6 @@ def serve(address: str, graphs: list[ramet.Graph]) -> None:
 
     requests = {
         "read": each(read),
-        "read tensors": each(read_tensors),
         "fingerprint": each(first_fingerprint),
         "pickle": each(pickle.dumps),
         "label of node 0": each(lambda graph: int(graph.table("label").numpy()[0])),
@@ -72,10 +67,6 @@ def serve(address: str, graphs: list[ramet.Graph]) -> None:
 
 
 def trainer(address: str, waited, graphs: list[ramet.Graph]) -> None:
-    serve(address, graphs)
-
-
-def torch_trainer(rank: int, address: str, graphs: list[ramet.Graph]) -> None:
     serve(address, graphs)
 
 
@@ -101,10 +92,6 @@ def receiver(address: str, connection, queue) -> None:
 
 def start_all(method: str, address: str, count: int, graphs: list[ramet.Graph]):
     """What it returns is to be kept while the trainers start."""
-    if method == "torch":
-        import torch.multiprocessing as torch_multiprocessing
-
-        return torch_multiprocessing.spawn(torch_trainer, (address, graphs), nprocs=count, join=False)
     name, _, variant = method.partition("-")
     context = multiprocessing.get_context(name)
     if variant == "sent":

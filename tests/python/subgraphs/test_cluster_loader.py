@@ -51,13 +51,6 @@ def test_batches_are_the_twins(graph, parts, shuffle):
             assert (numpy_of(batch.y) == graph.table("label").numpy()[nodes]).all()
 
 
-def test_an_epoch_has_every_node_once_and_one_batch_of_all_has_every_edge(graph, parts):
-    nodes = np.concatenate([batch.n_id for batch in ramet.ClusterLoader(graph, parts, 4, shuffle=True)])
-    assert sorted(nodes.tolist()) == list(range(1000))
-    (batch,) = ramet.ClusterLoader(graph, parts, 100)
-    assert sorted(batch.e_id.tolist()) == list(range(graph.num_edges()))
-
-
 @pytest.mark.parametrize("threads", [1, 4])
 def test_threads_and_resuming_change_no_batch(graph, parts, threads):
     def make(part_of=parts, **options):

@@ -14,6 +14,16 @@ def ended_by_ctrl_c(function):
     return ended
 
 
+def entered_by_ctrl_c(function):
+    """Ctrl-C on the way in."""
+
+    def entered(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return function(*arguments, **options)
+
+    return entered
+
+
 def refused_by_the_disk(function):
     def refused(*arguments, **options):
         raise OSError("the disk is full")

@@ -4,6 +4,7 @@ import contextlib
 import functools
 
 import numpy as np
+import pytest
 import torch
 import torch.distributed as dist
 
@@ -74,10 +75,10 @@ def learn(method: str, rounding: str, rank: int, size: int, **where) -> dict[str
 
 
 def refused(call) -> str:
-    """How this rank's call is refused."""
+    """How this rank's call is refused, or ends by Ctrl-C."""
     try:
         call()
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return f"{type(error).__name__}: {error}"
     return "nothing"
 
@@ -86,17 +87,13 @@ def refused(call) -> str:
 def recording():
     """The names of the collectives of torch that are called inside this context."""
     called = []
-    names = [name for name in dir(dist) if name.startswith(("all_", "barrier", "broadcast", "gather", "scatter"))]
-    kept = {name: getattr(dist, name) for name in names}
 
-    def record(name, *arguments, **options):
+    def record(name, function, *arguments, **options):
         called.append(name)
-        return kept[name](*arguments, **options)
+        return function(*arguments, **options)
 
-    for name in kept:
-        setattr(dist, name, functools.partial(record, name))
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, function in list(vars(dist).items()):
+            if name.startswith(("all_", "barrier", "broadcast", "gather", "scatter")):
+                patch.setattr(dist, name, functools.partial(record, name, function))
         yield called
-    finally:
-        for name, function in kept.items():
-            setattr(dist, name, function)

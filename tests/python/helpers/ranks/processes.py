@@ -173,32 +173,24 @@ def run(*arguments, **options) -> str:
 
 def in_fork(body, *arguments):
     """The result of `body`, called in a forked child; what it raises there is raised here."""
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
+    here, there = (Line(end.detach()) for end in socket.socketpair())
 
     def child():
-        try:
-            there.send(("done", body(*arguments)))
-        except BaseException:
-            there.send(("failed", traceback.format_exc()))
+        here.close()
+        answer(there, {"call": lambda: body(*arguments)})
 
-    process = context.Process(target=child)
+    process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
     there.close()
     try:
-        assert here.poll(PATIENCE), "the forked child hangs"
-        outcome, value = here.recv()
-        process.join(PATIENCE)
+        value = here.ask("call")
     except EOFError:
         process.join()
         raise AssertionError(f"the forked child ended with {process.exitcode}") from None
     finally:
-        if here.closed is False:
-            here.close()
+        here.close()
         process.join(PATIENCE)
-        if process.exitcode is None:
-            process.kill()
-    assert outcome == "done", value
+        process.kill()
     assert process.exitcode == 0
     return value
 

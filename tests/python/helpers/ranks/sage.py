@@ -54,9 +54,10 @@ class Sage(nn.Module):
         )
         self.optimizer = torch.optim.Adam(self.parameters(), lr=0.01)
 
-    def forward(self, batch: ramet.Batch) -> torch.Tensor:
+    def forward(self, batch: ramet.Batch, x=None) -> torch.Tensor:
+        """x: rows in place of the batch's."""
         types = batch.graph.node_types
-        rows = {t: x.double() for t, x in by_type(batch.x, types).items()}
+        rows = {t: of_type.double() for t, of_type in by_type(batch.x if x is None else x, types).items()}
         for i, (layer, block) in enumerate(zip(self.layers, batch.blocks, strict=True)):
             # Of a graph of one type the rows themselves are exchanged.
             sources = by_type(exchange(rows if self.hetero else rows[types[0]], block), types)
