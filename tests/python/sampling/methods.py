@@ -27,6 +27,8 @@ LABOR = {
     "labor-2 weighted": labor(2, table="w"),
 }
 METHODS = ALONE | LABOR
+PLAIN = {name: ALONE[name] for name in ("uniform", "replace")} | {f"labor-{i}": labor(i) for i in range(4)}
+SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
 
 
 def weights_of(csc: twin.Csc) -> list[float]:

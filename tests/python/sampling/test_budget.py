@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from comparison import both, check
 from goodness import accept, chi_square
-from methods import KINDS, homogeneous, make
+from methods import SEEDS, homogeneous
 from small_graphs import CITES, REVERSE, WRITES
 from small_graphs import heterogeneous as papers
 from timed_graphs import timed_pair, timed_types
@@ -14,13 +14,7 @@ from timed_graphs import timed_pair, timed_types
 import ramet
 from ramet.loading.samplers import as_sampler
 
-SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
 HGT = ramet.Budget()
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def case(request, tmp_path_factory):
-    return request.param, *make(request.param, tmp_path_factory.mktemp("budget"))
 
 
 # ---- by type, against the twin

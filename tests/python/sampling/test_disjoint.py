@@ -5,18 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from comparison import by_type, check
-from methods import KINDS, METHODS, homogeneous, make
+from methods import METHODS, SEEDS, homogeneous
 from small_graphs import homogeneous as with_tables
 
 import ramet
 
-SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
 EXPAND = ("every", "once")
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def case(request, tmp_path_factory):
-    return request.param, *make(request.param, tmp_path_factory.mktemp("disjoint"))
 
 
 def hops(batch):

@@ -5,20 +5,12 @@ import re
 import numpy as np
 import pytest
 from comparison import both, check
-from methods import ALONE, KINDS, METHODS, WEIGHTED, homogeneous, make
+from methods import ALONE, METHODS, SEEDS, WEIGHTED, homogeneous
 from small_graphs import CITES, REVERSE, WRITES
 from small_graphs import heterogeneous as papers
 from small_graphs import homogeneous as with_tables
 
 import ramet
-
-SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def case(request, tmp_path_factory):
-    return request.param, *make(request.param, tmp_path_factory.mktemp("once"))
-
 
 # ---- against the twin
 
