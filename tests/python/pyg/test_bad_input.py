@@ -188,6 +188,11 @@ def test_the_last_neighbors_are_drawn_once():
         by_pyg(timed(), [2], "paper", time_attr="time", temporal_strategy="last", replace=True)
 
 
+def test_a_time_has_its_own_strategy():
+    with pytest.raises(ValueError, match="temporal_strategy is 'last', but time_attr is Time"):
+        ramet.pyg.RametSampler(timed(), [5], time_attr=ramet.Time("time"), temporal_strategy="last")
+
+
 def test_trees_of_times_have_no_induced_edges():
     with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
         by_pyg(with_attribute("time", torch.arange(100)), [1], time_attr="time", subgraph_type="induced")

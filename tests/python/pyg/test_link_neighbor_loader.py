@@ -5,10 +5,9 @@ import pickle
 
 import pytest
 import torch
-from pyg_graphs import CITES, WRITES, heterogeneous, homogeneous, pairs, pairs_of
+from pyg_graphs import CITES, WRITES, heterogeneous, homogeneous, pairs, pairs_of, stores_of
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.sampler import NegativeSampling
-from torch_geometric.testing import MyFeatureStore, MyGraphStore
 
 import ramet
 import ramet.pyg
@@ -233,15 +232,10 @@ def test_times_of_edges_alone():
 
 
 def test_stores():
-    data, features, edges = heterogeneous(), MyFeatureStore(), MyGraphStore()
-    for t in data.node_types:
-        features.put_tensor(data[t].x, group_name=t, attr_name="x", index=None)
-    for t in data.edge_types:
-        sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
-        edges.put_edge_index(tuple(data[t].edge_index), edge_type=t, layout="coo", size=sizes)
+    data = heterogeneous()
     asked = (WRITES, data[WRITES].edge_index)
     for given in (WRITES, asked):
-        stores, plain = make((features, edges), given), make(data, given)
+        stores, plain = make(stores_of(data), given), make(data, given)
         assert str(stores) == str(plain)
         for one, other in zip(stores, plain, strict=True):
             assert torch.equal(one[WRITES].edge_label_index, other[WRITES].edge_label_index)

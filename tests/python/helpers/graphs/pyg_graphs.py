@@ -2,6 +2,7 @@
 
 import torch
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.testing import MyFeatureStore, MyGraphStore
 
 CITES, WRITES, WRITTEN = ("paper", "cites", "paper"), ("author", "writes", "paper"), ("paper", "written", "author")
 
@@ -37,6 +38,18 @@ def heterogeneous(dtype=torch.int64) -> HeteroData:
         data[t].edge_attr = torch.arange(first, first + count)
         first += count
     return data
+
+
+def stores_of(data, of_nodes=("x",), of_edges=()) -> tuple[MyFeatureStore, MyGraphStore]:
+    """The data's edges, and attributes, in stores of other people."""
+    features, edges = MyFeatureStore(), MyGraphStore()
+    for stores, names in ((data.node_stores, of_nodes), (data.edge_stores, of_edges)):
+        for store in stores:
+            for name in names:
+                features.put_tensor(store[name], group_name=store._key, attr_name=name, index=None)
+    for store in data.edge_stores:
+        edges.put_edge_index(tuple(store.edge_index), edge_type=store._key, layout="coo", size=store.size())
+    return features, edges
 
 
 def pairs_of(edge_index, source_ids, destination_ids) -> set:
