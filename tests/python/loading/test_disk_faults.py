@@ -1,5 +1,5 @@
-"""Loops over rows from a disk that are left, interrupted or killed while rows are on their way: nothing is left behind,
-and the loader works again; docs/disk.md."""
+"""Loops over rows from a disk: with caches of any size, in forks, over files that are replaced, in programs that are
+stopped; docs/disk.md."""
 
 import signal
 
@@ -12,7 +12,6 @@ from small_graphs import homogeneous
 import ramet
 
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 10, "threads": 2}
-CACHES = [{}, {"cache_rows": 20, "look_ahead": 1000}, {"cache_rows": 20, "cache_by": "recency"}]
 
 
 @pytest.fixture
@@ -29,52 +28,6 @@ def assert_batches_are_right(loader, graph) -> None:
     loader.set_epoch(0)
     for batch, expected in zip(loader, ramet.NeighborLoader(graph, **OPTIONS), strict=True):
         assert_same(batch, expected)
-
-
-def leave(batches) -> None:
-    next(batches)
-
-
-def close(batches) -> None:
-    next(batches)
-    batches.close()
-
-
-def fail(batches) -> None:
-    with pytest.raises(ZeroDivisionError):
-        for _ in batches:
-            1 / 0  # noqa: B018
-
-
-def interrupt(batches) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        for _ in batches:
-            signal.raise_signal(signal.SIGINT)
-
-
-@pytest.mark.parametrize("cache", CACHES)
-@pytest.mark.parametrize("end", [leave, close, fail, interrupt])
-def test_a_loop_that_is_left_leaves_no_thread_descriptor_or_memory(graph, cache, end):
-    loader = make_loader(graph, **cache)
-    threads, files = processes.threads(), processes.descriptors()
-    for _ in range(3):
-        end(iter(loader))
-        assert processes.descriptors() == files
-        assert loader._core.buffer_bytes_in_use == 0
-    assert processes.threads(threads) == threads
-    assert_batches_are_right(loader, graph)
-
-
-@pytest.mark.parametrize("cache", CACHES)
-def test_a_loader_that_goes_leaves_nothing(graph, cache):
-    threads, files = processes.threads(), processes.descriptors()
-    loader = make_loader(graph, **cache)
-    batches = iter(loader)
-    first = next(batches)
-    rows = np.asarray(first.x).copy()
-    del loader, batches
-    assert (processes.descriptors(), processes.threads(threads)) == (files, threads)
-    assert np.array_equal(first.x, rows)
 
 
 @pytest.mark.parametrize("cache_rows", [0, 1, 7, 10**9])

@@ -1,7 +1,10 @@
 """Wrong arguments, by ramet.sample, ramet.NeighborLoader and ramet.pyg.NeighborLoader: each error names the value, the
 bound and the place, in PyG's words where PyG has them."""
 
+import signal
+
 import numpy as np
+import processes
 import pytest
 import torch
 import torch_geometric
@@ -243,19 +246,28 @@ def test_a_sampler_gives_positions(given):
         next(iter(ramet.pyg.NeighborLoader(homogeneous(), [2], sampler=[100])))
 
 
+def of_the_user():
+    raise KeyError("of the user")
+
+
+@pytest.mark.parametrize(
+    ("error", "fail"), [(KeyError, of_the_user), (KeyboardInterrupt, lambda: signal.raise_signal(signal.SIGINT))]
+)
 @pytest.mark.parametrize("name", ["transform", "transform_sampler_output"])
-def test_what_a_transform_raises_arrives_and_the_loader_goes_on(name):
+def test_what_a_transform_raises_arrives_and_the_loader_goes_on(name, error, fail):
     calls = []
 
     def fails_once(batch):
-        calls.append(batch)
+        calls.append(len(calls))
         if len(calls) == 2:
-            raise KeyError("of the user")
+            fail()
         return batch
 
     loader = ramet.pyg.NeighborLoader(homogeneous(), [2], batch_size=30, **{name: fails_once})
-    with pytest.raises(KeyError, match="of the user"):
+    threads = processes.threads()
+    with pytest.raises(error):
         list(loader)
+    assert processes.threads_left(threads) <= threads and loader._engine.buffer_bytes["in_use"] == 0
     assert len(list(loader)) == 4
 
 
