@@ -10,6 +10,7 @@ import time
 import numpy as np
 import processes
 import pytest
+from embedding_rows import assert_same_rows
 
 import ramet
 from ramet._support import interrupts
@@ -45,17 +46,6 @@ def step(optimizer, number: int) -> None:
     optimizer.step()
 
 
-def all_rows(optimizer) -> list[np.ndarray]:
-    (embedding,) = optimizer.embeddings
-    tables = [embedding.table, *optimizer.state_of(embedding).values()]
-    return [table.gather(np.arange(ROWS)) for table in tables]
-
-
-def assert_equal(optimizer, other) -> None:
-    for some, others in zip(all_rows(optimizer), all_rows(other), strict=True):
-        np.testing.assert_array_equal(some, others)
-
-
 def learn_on_and_on(address: str, folder, path) -> None:
     """Says when a checkpoint is there; a step depends on its number alone."""
     line, optimizer = processes.visit(address), ramet.optim.Adam(on_disk(folder), lr=0.1)
@@ -87,7 +77,7 @@ def test_kills_leave_the_last_checkpoint_and_no_file(world_of, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
     for number in range(optimizer._number):
         step(twin, number)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     assert optimizer._number % BETWEEN == 0 and optimizer._number >= BETWEEN
 
 
@@ -143,7 +133,7 @@ def test_ctrl_c_at_any_time_and_on_to_the_same_bits(tmp_path, twin, ctrl_c):
             interrupts += 1
         timer.join()
     assert interrupts > 3 and optimizer._number == STEPS
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     del optimizer
     gc.collect()
     assert descriptors(tmp_path) == 0 and os.listdir(tmp_path) == []
@@ -170,10 +160,10 @@ def test_a_step_that_ctrl_c_ended_is_made_once(tmp_path, then, twin):
         optimizer = optimizer_of(on_disk(tmp_path))
         optimizer.load(tmp_path / "checkpoint")
     assert optimizer._number == twin._number
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     step(optimizer, STEPS)
     step(twin, STEPS)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
 
 
 def test_a_step_that_some_embeddings_made_is_not_saved(tmp_path):
@@ -220,7 +210,7 @@ def test_rows_in_memory_make_a_step_that_ctrl_c_ended_once(monkeypatch):
         step(optimizer, 0)
     optimizer.step()
     step(twin, 0)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
 
 
 def half_made(tmp_path):
@@ -282,10 +272,10 @@ def test_after_half_a_load_there_are_neither_steps_nor_checkpoints(tmp_path, twi
         with pytest.raises(FileNotFoundError):  # which changes nothing
             optimizer.load(tmp_path / "absent")
     optimizer.load(tmp_path / "checkpoint")
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     step(optimizer, STEPS)
     step(twin, STEPS)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
 
 
 def test_a_step_that_failed_is_not_made_of_other_gradients(tmp_path):
