@@ -53,11 +53,6 @@ def test_lightnings_module_of_data(run):
     assert found["loader"].startswith("ramet.pyg" if found["loader of"] == "ramet" else "torch_geometric")
 
 
-def test_a_loader_with_its_own_filter_fn(run):
-    found = run("label_features")
-    assert float(found["accuracy"]) > float(found["without labels"]) + 0.3
-
-
 def test_types_with_a_transform(run):
     assert float(run("typed_transform")["accuracy"]) > 0.89
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
-from real_data import arguments, papers
+from real_data import arguments, loaders, papers, train
 from torch_geometric.nn import SAGEConv
 
 
@@ -36,28 +36,16 @@ class SAGE(torch.nn.Module):
 
 
 def main(args):
-    if args.pyg:
-        from torch_geometric.loader import NeighborLoader
-    else:
-        from ramet.pyg import NeighborLoader
-
+    NeighborLoader = loaders(args).NeighborLoader
     data = papers(args.folder)
     torch.manual_seed(0)
-    train = NeighborLoader(data, [25, 10], input_nodes=data.train_mask, batch_size=200, shuffle=True)
+    some = NeighborLoader(data, [25, 10], input_nodes=data.train_mask, batch_size=200, shuffle=True)
     every = NeighborLoader(copy.copy(data), [-1], input_nodes=None, batch_size=512)
     del every.data.x, every.data.y
     every.data.num_nodes = data.num_nodes
     every.data.node_id = torch.arange(data.num_nodes)
     model = SAGE(data.num_features, 64, 7)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(args.epochs):
-        model.train()
-        for batch in train:
-            optimizer.zero_grad()
-            out = model(batch.x, batch.edge_index)[: batch.batch_size]
-            F.cross_entropy(out, batch.y[: batch.batch_size]).backward()
-            optimizer.step()
-    model.eval()
+    train(model, some, args.epochs)
     out = model.inference(data.x, every)
     with torch.no_grad():
         difference = (out - model(data.x, data.edge_index)).abs().max().item()

@@ -1,10 +1,12 @@
 """Real graphs, and what the programs share: a loader by an argument, and seeded splits."""
 
 import argparse
+import importlib
 from pathlib import Path
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.io import read_planetoid_data
 from torch_geometric.transforms import NormalizeFeatures, RandomNodeSplit
@@ -16,6 +18,23 @@ def arguments(description: str, epochs: int):
     parser.add_argument("--pyg", action="store_true", help="PyG's loader, which needs pyg-lib or torch-sparse")
     parser.add_argument("--epochs", type=int, default=epochs)
     return parser
+
+
+def loaders(args):
+    """The module that the program's one import is from."""
+    return importlib.import_module("torch_geometric.loader" if args.pyg else "ramet.pyg")
+
+
+def train(model, loader, epochs: int) -> None:
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    model.train()
+    for _ in range(epochs):
+        for batch in loader:
+            optimizer.zero_grad()
+            out = model(batch.x, batch.edge_index)[: batch.batch_size]
+            F.cross_entropy(out, batch.y[: batch.batch_size]).backward()
+            optimizer.step()
+    model.eval()
 
 
 def papers(folder: Path) -> Data:

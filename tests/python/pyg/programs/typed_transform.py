@@ -4,7 +4,7 @@ accuracy.
 
 import torch
 import torch.nn.functional as F
-from real_data import arguments, authors
+from real_data import arguments, authors, loaders
 from torch_geometric.nn import HeteroConv, SAGEConv
 
 WIDTH, CLASSES = 32, 4
@@ -36,11 +36,7 @@ class Net(torch.nn.Module):
 
 
 def main(args):
-    if args.pyg:
-        from torch_geometric.loader import NeighborLoader
-    else:
-        from ramet.pyg import NeighborLoader
-
+    NeighborLoader = loaders(args).NeighborLoader
     data = authors(args.folder)
     torch.manual_seed(0)
 
