@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from small_graphs import heterogeneous, numpy_of, summary
+from whole import edges_of
 
 import ramet
 from ramet.loading.batch import Batch
@@ -114,10 +115,7 @@ def test_times_of_each_type(graph):
     random = np.random.default_rng(1)
     times = {t: random.integers(0, 9, graph.num_nodes(t)) for t in graph.node_types}
     timed = ramet.from_edge_index(
-        {
-            t: np.stack([graph.indices(t), np.repeat(np.arange(graph.num_nodes(t[2])), np.diff(graph.indptr(t)))])
-            for t in graph.edge_types
-        },
+        {t: edges_of(graph, t) for t in graph.edge_types},
         nodes={t: {"time": of_type} for t, of_type in times.items()},
     )
     given = np.array([3, 8, 0, 5])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from small_graphs import NUM_NODES, homogeneous
+from whole import edges_of
 
 import ramet
 
@@ -10,10 +11,9 @@ import ramet
 @pytest.fixture(scope="module")
 def graph() -> ramet.Graph:
     plain = homogeneous()
-    edges = np.stack([plain.indices(), np.repeat(np.arange(NUM_NODES), np.diff(plain.indptr()))])
     random = np.random.default_rng(1)
     return ramet.from_edge_index(
-        edges,
+        edges_of(plain),
         NUM_NODES,
         nodes={name: plain.table(name).numpy() for name in ("feat", "label")},
         edges={"w": random.random(8000, np.float32), "kind": random.integers(0, 3, 8000)},

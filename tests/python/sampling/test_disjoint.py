@@ -7,24 +7,11 @@ import pytest
 from comparison import by_type, check
 from methods import METHODS, SEEDS, homogeneous
 from small_graphs import homogeneous as with_tables
+from timed_graphs import edges_of_hops
 
 import ramet
 
 EXPAND = ("every", "once")
-
-
-def hops(batch):
-    """(edge type, sources, destinations, edge ids) of each hop, or of all at once. Ends are places in n_id."""
-    graph = batch.graph
-    if batch.expand == "once":
-        for t in graph.edge_types:
-            edges = batch.edges(t)
-            yield t, *np.asarray(edges.edge_index), np.asarray(edges.e_id)
-        return
-    for block in batch.blocks:
-        edge_index, e_id = by_type(block.edge_index, graph.edge_types), by_type(block.e_id, graph.edge_types)
-        for t in graph.edge_types:
-            yield t, *np.asarray(edge_index[t]), np.asarray(e_id[t])
 
 
 def nodes_of(batch):
@@ -35,13 +22,13 @@ def nodes_of(batch):
 
 
 def edges_of_tree(batch, tree: int) -> list:
-    """For each hop and edge type, the ids of its edges' ends, in order."""
+    """For each hop and edge type, the ids of its edges' ends and their positions, in order."""
     nodes, result = nodes_of(batch), []
-    for (src, name, dst), sources, destinations, e_id in hops(batch):
+    for (src, name, dst), sources, destinations, positions in edges_of_hops(batch.graph, batch):
         (src_ids, _), (dst_ids, dst_trees) = nodes[src], nodes[dst]
         chosen = dst_trees[destinations] == tree
         ends = src_ids[sources[chosen]].tolist(), dst_ids[destinations[chosen]].tolist()
-        result.append((name, *ends, e_id[chosen].tolist()))
+        result.append((name, *ends, positions[chosen].tolist()))
     return result
 
 
@@ -76,7 +63,7 @@ def test_trees_share_nothing(case, expand):
     assert nodes[seed_type][1][: len(SEEDS)].tolist() == list(range(len(SEEDS)))
     for node_type, (ids, trees) in nodes.items():
         assert len(set(zip(trees.tolist(), ids.tolist()))) == len(ids), node_type
-    for (src, _, dst), sources, destinations, _ in hops(batch):
+    for (src, _, dst), sources, destinations, _ in edges_of_hops(batch.graph, batch):
         assert (nodes[src][1][sources] == nodes[dst][1][destinations]).all()
 
 

@@ -16,6 +16,7 @@ from goodness import accept, chi_square, refuse
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, numpy_of
 from together import Together, assert_same
 from twin.weighted import exponential, fraction
+from whole import edges_of
 
 import ramet
 from ramet.loading import sampling
@@ -220,10 +221,7 @@ def test_parts(pair, sampler, tmp_path, monkeypatch):
 
 def weighted_types(types) -> ramet.Graph:
     plain = heterogeneous()
-    edges = {
-        t: np.stack([plain.indices(t), np.repeat(np.arange(n), np.diff(plain.indptr(t)))])
-        for t, n in ((CITES, 500), (WRITES, 500), (REVERSE, 200))
-    }
+    edges = {t: edges_of(plain, t) for t in plain.edge_types}
     tables = {t: {"w": np.arange(edges[t].shape[1], dtype=np.float32) % 7} for t in types}
     return ramet.from_edge_index(edges, {"paper": 500, "author": 200}, edges=tables)
 

@@ -81,7 +81,7 @@ def sampled_times(graph, batch, table: str = "time"):
     """For each edge type with times, in every hop: (times of the sampled edges, times of the seeds of their trees)."""
     trees = {t: np.asarray(of_type) for t, of_type in by_type(batch.batch, graph.node_types).items()}
     seed_times = np.asarray(batch.seed_time)
-    for edge_type, sources, destinations, position in _edges(graph, batch):
+    for edge_type, sources, destinations, position in edges_of_hops(graph, batch):
         src, _, dst = edge_type
         assert np.array_equal(trees[src][sources], trees[dst][destinations])  # a path never leaves its tree
         times = _times_at(graph, edge_type, position, table)
@@ -115,7 +115,7 @@ def _times_at(graph, edge_type, position: np.ndarray, table: str) -> np.ndarray 
     return None
 
 
-def _edges(graph, batch):
+def edges_of_hops(graph, batch):
     """(edge type, local sources, local destinations, positions) of every hop and edge type."""
     if batch.expand == "once":
         for edge_type in graph.edge_types:
