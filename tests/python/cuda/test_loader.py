@@ -9,6 +9,7 @@ import pytest
 import torch
 from loader_options import OPTIONS
 from small_graphs import NUM_NODES, heterogeneous, homogeneous
+from whole import arrays_of
 
 import ramet
 from ramet.loading.combinations import GPU, SUPPORTED
@@ -30,23 +31,11 @@ def loader_of(graph, device=None, **arguments):
     return ramet.NeighborLoader(graph, **options | arguments, device=device)
 
 
-def tensors_of(value) -> list:
-    if isinstance(value, dict):
-        return [tensor for key in sorted(value, key=str) for tensor in tensors_of(value[key])]
-    return [value]
-
-
 def contents(batch) -> list:
     """Every tensor of a batch."""
-    found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
-    if batch.batch is not None:
-        found += tensors_of(batch.batch)
-    if batch.expand == "once":
-        return found + [getattr(batch.edges(), name) for name in ("edge_index", "e_id", "position", "edge_weight")]
-    for block in batch.blocks:
-        for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
-            found += tensors_of(getattr(block, name))
-    return found
+    tables = [batch.tables[name] for name in sorted(batch.tables)]
+    of_types = (rows if isinstance(rows, dict) else {"": rows} for rows in tables)
+    return [*arrays_of(batch), *(rows[t] for rows in of_types for t in sorted(rows))]
 
 
 def assert_same(batch, expected, device) -> None:

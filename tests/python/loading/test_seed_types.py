@@ -54,15 +54,6 @@ def test_without_shuffle_types_follow_each_other(graph):
 
 
 @pytest.mark.parametrize("expand", ["every", "once"])
-def test_batches_are_those_of_sample(graph, expand):
-    for batch in make(graph, expand=expand, disjoint=True):
-        alone = ramet.sample(graph, batch.seeds, [3, 2], seed=3, step=batch.step, expand=expand, disjoint=True)
-        assert alone.fingerprint() == batch.fingerprint()
-        for t in graph.node_types:
-            assert np.array_equal(alone.n_id[t], batch.n_id[t]) and np.array_equal(alone.batch[t], batch.batch[t])
-
-
-@pytest.mark.parametrize("expand", ["every", "once"])
 def test_tables_are_those_of_the_seeds(graph, expand):
     labels, ages = graph.table("label", "paper").numpy(), graph.table("age", "author").numpy()
     for batch in make(graph, expand=expand, tables=("feat", "label", "age")):

@@ -102,17 +102,6 @@ def test_slices_do_not_add_up():
 # ---- the loader, tables, refusals
 
 
-@pytest.mark.parametrize("method", ["uniform", "labor-2", "weighted"])
-def test_loaders_sample_the_same(method):
-    graph, _ = homogeneous()
-    options = METHODS[method] | {"seed": 5, "expand": "once"}
-    for step, batch in enumerate(ramet.NeighborLoader(graph, [4, 3], np.arange(100), 32, **options)):
-        alone = ramet.sample(graph, np.asarray(batch.seeds), [4, 3], step=step, **options)
-        assert batch.expand == "once"
-        assert batch.fingerprint() == alone.fingerprint()
-        assert np.asarray(batch.n_id).tolist() == np.asarray(alone.n_id).tolist()
-
-
 def test_edge_tables():
     graph, _ = homogeneous()
     edges = ramet.sample(graph, SEEDS, [4, 3], expand="once", **WEIGHTED["weighted"]).edges()
