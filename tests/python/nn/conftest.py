@@ -1,4 +1,6 @@
-"""A graph with weights and kinds of edges, a block of it, and torch with one thread."""
+"""A graph with weights and kinds of edges, and a block of it. These tests need torch, and some of them PyG."""
+
+import importlib.util
 
 import numpy as np
 import pytest
@@ -6,6 +8,12 @@ from small_graphs import NUM_NODES, homogeneous
 from whole import edges_of
 
 import ramet
+
+OF_PYG = ("attention", "compile", "conv", "from_pyg", "layers_on_batches", "layers_wrong_calls", "pyg_layers")
+if importlib.util.find_spec("torch") is None:
+    collect_ignore_glob = ["*.py"]
+elif importlib.util.find_spec("torch_geometric") is None:
+    collect_ignore = [f"test_{name}.py" for name in OF_PYG]
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,12 @@
 """ramet.nn.aggregate against a loop over destinations, and against PyG."""
 
 import pytest
+import torch
+from block_edges import loop_aggregate, random_edges, rows
+from small_graphs import CITES, WRITES, heterogeneous, homogeneous
 
-torch = pytest.importorskip("torch")
-
-from block_edges import loop_aggregate, random_edges, rows  # noqa: E402  (needs torch)
-from small_graphs import CITES, WRITES, heterogeneous, homogeneous  # noqa: E402
-
-import ramet  # noqa: E402
-from ramet.nn import aggregate, edges_of  # noqa: E402
+import ramet
+from ramet.nn import aggregate, edges_of
 
 SIZES = [(40, 25, 150), (1, 1, 1), (5, 3, 0), (0, 0, 0), (0, 4, 0), (300, 2, 900)]
 REDUCTIONS = ["sum", "mean", "max", "min"]

@@ -5,15 +5,13 @@ import resource
 import weakref
 
 import pytest
+import torch
+from block_edges import random_edges
+from tries import least
 
-torch = pytest.importorskip("torch")
-
-from block_edges import random_edges  # noqa: E402  (needs torch)
-from tries import least  # noqa: E402
-
-from ramet import _core  # noqa: E402
-from ramet._support.old_torch import IS_OLD  # noqa: E402
-from ramet.nn import BlockEdges, aggregate, edge_softmax  # noqa: E402
+from ramet import _core
+from ramet._support.old_torch import IS_OLD
+from ramet.nn import BlockEdges, aggregate, edge_softmax
 
 REDUCTIONS = ["sum", "mean", "max", "min", "softmax", "weighted sum", "weighted mean"]
 

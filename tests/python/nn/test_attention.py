@@ -1,19 +1,16 @@
 """GATConv, GATv2Conv and edge_softmax: against PyG's with the same weights, gradients, threads, and wrong calls."""
 
+import beside_pyg
 import pytest
+import torch
+from beside_pyg import OUT, WIDTH, compare
+from block_edges import edge_index_of, random_edges, rows
+from small_graphs import homogeneous
+from torch_geometric.utils import softmax
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("torch_geometric.nn")
-
-import beside_pyg  # noqa: E402  (needs torch)
-from beside_pyg import OUT, WIDTH, compare  # noqa: E402
-from block_edges import edge_index_of, random_edges, rows  # noqa: E402
-from small_graphs import homogeneous  # noqa: E402
-from torch_geometric.utils import softmax  # noqa: E402
-
-import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
-from ramet.nn import BlockEdges, attention  # noqa: E402
+import ramet
+from ramet import nn
+from ramet.nn import BlockEdges, attention
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 BLOCKS = beside_pyg.BLOCKS | {"more destinations": (3, 8, 20)}

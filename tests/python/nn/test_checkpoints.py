@@ -5,12 +5,11 @@ import os
 
 import numpy as np
 import pytest
+import torch
 from embedding_rows import OPTIMIZERS, all_rows, assert_same_rows
 
 import ramet
 from ramet.commands.main import main
-
-torch = pytest.importorskip("torch")
 
 PLACES = [{}, {"placement": "chunked"}, {"placement": "distributed", "ownership": "hash"}]
 

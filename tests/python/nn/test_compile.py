@@ -6,11 +6,8 @@ Without a code generator, which would only take time: what is traced is the same
 
 import copy
 
-import pytest
-
-pytest.importorskip("torch_geometric")
-
 import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 from block_edges import random_edges

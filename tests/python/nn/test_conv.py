@@ -1,16 +1,14 @@
 """The layers of ramet.nn against PyG's, with the same weights, on random blocks."""
 
 import pytest
+import torch
+import torch_geometric.nn as pyg
+from beside_pyg import BLOCKS, OUT, WIDTH, block, compare, pair
+from block_edges import edge_index_of, rows
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-from beside_pyg import BLOCKS, OUT, WIDTH, block, compare, pair  # noqa: E402  (needs torch)
-from block_edges import edge_index_of, rows  # noqa: E402
-
-from ramet import nn  # noqa: E402
-from ramet.nn import BlockEdges  # noqa: E402
-from ramet.nn.conv.linear import Linear  # noqa: E402
+from ramet import nn
+from ramet.nn import BlockEdges
+from ramet.nn.conv.linear import Linear
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -7,11 +7,10 @@ import resource
 
 import numpy as np
 import pytest
+import torch
 from embedding_rows import OPTIMIZERS, assert_same_rows
 
 import ramet
-
-torch = pytest.importorskip("torch")
 
 ROWS, WIDTH, BATCH = 200, 67, 60
 

@@ -10,15 +10,12 @@ import time
 import numpy as np
 import processes
 import pytest
+import torch
 from embedding_rows import assert_same_rows
+from faulty_records import ended_by_ctrl_c, faulty, refused_by_the_disk
 
 import ramet
 from ramet._support import interrupts
-
-pytest.importorskip("torch")
-
-import torch
-from faulty_records import ended_by_ctrl_c, faulty, refused_by_the_disk
 
 ROWS, WIDTH, BATCH, STEPS = 300, 67, 200, 40
 BETWEEN = 20  # steps between checkpoints, which take about as long

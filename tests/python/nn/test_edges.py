@@ -7,14 +7,12 @@ import weakref
 
 import numpy as np
 import pytest
+import torch
+from block_edges import edge_index_of, random_edges
+from small_graphs import CITES, WRITES, heterogeneous, homogeneous
 
-torch = pytest.importorskip("torch")
-
-from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
-from small_graphs import CITES, WRITES, heterogeneous, homogeneous  # noqa: E402
-
-import ramet  # noqa: E402
-from ramet.nn import BlockEdges, aggregate, edge_checks, edges_of  # noqa: E402
+import ramet
+from ramet.nn import BlockEdges, aggregate, edge_checks, edges_of
 
 
 @pytest.fixture(scope="module")

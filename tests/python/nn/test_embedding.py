@@ -7,10 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import ramet
-
-torch = pytest.importorskip("torch")
 
 ROWS, WIDTH = 30, 5
 

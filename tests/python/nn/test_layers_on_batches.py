@@ -3,16 +3,14 @@
 import copy
 
 import pytest
+import torch
+import torch_geometric.nn as pyg
+from small_graphs import WIDTH, heterogeneous
+from torch.nn.utils import prune
+from whole import edges_of
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-from small_graphs import WIDTH, heterogeneous  # noqa: E402  (needs torch)
-from torch.nn.utils import prune  # noqa: E402
-from whole import edges_of  # noqa: E402
-
-import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
+import ramet
+from ramet import nn
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 OUT = 5

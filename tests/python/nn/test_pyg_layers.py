@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import torch_geometric.nn as nn
 from whole import edges_of
 
 import ramet
-
-torch = pytest.importorskip("torch")
-nn = pytest.importorskip("torch_geometric.nn")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 PAGE = Path(__file__).parents[3] / "docs" / "layers.md"

@@ -7,19 +7,17 @@ import pickle
 import weakref
 
 import pytest
+import torch
+import torch.nn.functional as F
+import torch_geometric.nn as pyg
+from torch_geometric.data import Data
+from trimmed import batch_of, compare, mlp, outcome, rows_known, without_hops
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-import torch.nn.functional as F  # noqa: E402 (needs torch)
-from torch_geometric.data import Data  # noqa: E402
-from trimmed import batch_of, compare, mlp, outcome, rows_known, without_hops  # noqa: E402 (needs torch)
-
-import ramet  # noqa: E402
-import ramet.nn  # noqa: E402
-import ramet.pyg  # noqa: E402
-from ramet._support import log  # noqa: E402
-from ramet.nn.lazy_rows import LazyRows  # noqa: E402
+import ramet
+import ramet.nn
+import ramet.pyg
+from ramet._support import log
+from ramet.nn.lazy_rows import LazyRows
 
 PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"]}
 PNA["deg"] = torch.tensor([0, 5, 20, 10])
