@@ -143,17 +143,36 @@ def test_a_window_is_no_less_than_0(window):
         ramet.Time("time", window=window)
 
 
+BY_TIME = {"time_attr": "time"}
+
+
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "options", "message"),
     [
-        (timed(time=torch.arange(5)), "'time' is neither a node-level .* of 'author': it has 5 rows, .* 200 nodes"),
-        (timed(time=torch.rand(200)), "'time' of 'author' has dtype float32, expected int64: times count"),
-        (heterogeneous(), "'time' is neither a node-level or edge-level attribute"),
+        (
+            timed(time=torch.arange(5)),
+            BY_TIME,
+            "'time' is neither a node-level .* of 'author': it has 5 rows, .* 200 nodes",
+        ),
+        (timed(time=torch.rand(200)), BY_TIME, "'time' of 'author' has dtype float32, expected int64: times count"),
+        (heterogeneous(), BY_TIME, "'time' is neither a node-level or edge-level attribute"),
+        (timed(), BY_TIME | {"temporal_strategy": "last", "replace": True}, "'last' with replace"),
+        (
+            timed(),
+            {"time_attr": ramet.Time("time"), "temporal_strategy": "last"},
+            "temporal_strategy is 'last', but time_attr is Time",
+        ),
+        (timed(), BY_TIME | {"subgraph_type": "induced"}, "'disjoint' sampling not supported"),
+        (
+            with_attribute("edge_time", torch.arange(500)),
+            {"time_attr": "edge_time"},
+            "'node' has no table 'edge_time': its seeds need",
+        ),
     ],
 )
-def test_times_of_nodes_are_int64_one_for_each(data, message):
+def test_times_that_do_not_fit(data, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        by_pyg(data, [2], "paper", time_attr="time")
+        by_pyg(data, [2], "paper" if isinstance(data, HeteroData) else None, **options)
 
 
 def test_input_nodes_of_a_graph_without_splits():
@@ -184,26 +203,6 @@ def test_input_nodes_of_a_graph_without_splits():
 def test_wrong_arguments_of_pyg(options, error, message):
     with pytest.raises(error, match=message):
         by_pyg(homogeneous(), [2], **options)
-
-
-def test_the_last_neighbors_are_drawn_once():
-    with pytest.raises(ValueError, match="'last' with replace"):
-        by_pyg(timed(), [2], "paper", time_attr="time", temporal_strategy="last", replace=True)
-
-
-def test_a_time_has_its_own_strategy():
-    with pytest.raises(ValueError, match="temporal_strategy is 'last', but time_attr is Time"):
-        ramet.pyg.RametSampler(timed(), [5], time_attr=ramet.Time("time"), temporal_strategy="last")
-
-
-def test_trees_of_times_have_no_induced_edges():
-    with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
-        by_pyg(with_attribute("time", torch.arange(100)), [1], time_attr="time", subgraph_type="induced")
-
-
-def test_times_of_edges_are_not_those_of_seeds():
-    with pytest.raises(ValueError, match=r"'node' has no table 'edge_time': its seeds need"):
-        by_pyg(with_attribute("edge_time", torch.arange(500)), [1], time_attr="edge_time")
 
 
 def test_data_that_is_none():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import small_graphs
 import torch
-from pyg_graphs import homogeneous, pairs, pairs_of, tree
+from pyg_graphs import TwoLayers, check_edges, homogeneous, pairs, pairs_of, tree
 from torch_geometric.data import Data
 from torch_geometric.datasets import KarateClub
-from torch_geometric.nn import GraphConv, GraphSAGE
+from torch_geometric.nn import GraphSAGE
 
 import ramet.pyg
 
@@ -40,9 +40,7 @@ def test_what_a_batch_holds(subgraph_type, dtype, filter_per_worker):
             assert all((u, v) in whole or (v, u) in whole for u, v in found)
             assert "num_sampled_edges" not in batch
             continue
-        assert found <= whole
-        given = data.edge_index[:, batch.e_id].long()
-        assert torch.equal(batch.n_id[batch.edge_index.long()], given)
+        check_edges(batch, data)
         if subgraph_type == "directional":
             assert batch.edge_index.dtype == dtype
             assert sum(batch.num_sampled_nodes) == batch.num_nodes
@@ -64,14 +62,10 @@ def test_one_layer_per_hop_computes_what_the_whole_graph_does():
     data = KarateClub()[0]
     torch.manual_seed(0)
     data.edge_weight = torch.rand(data.num_edges)
-    first, second = GraphConv(data.num_features, 16), GraphConv(16, 3)
-
-    def run(of):
-        return second(first(of.x, of.edge_index, of.edge_weight).relu(), of.edge_index, of.edge_weight)
-
-    expected = run(data)
+    model = TwoLayers(data.num_features)
+    expected = model(data.x, data.edge_index, data.edge_weight)
     for batch in ramet.pyg.NeighborLoader(data, [-1, -1], batch_size=7):
-        out = run(batch)[: batch.batch_size]
+        out = model(batch.x, batch.edge_index, batch.edge_weight)[: batch.batch_size]
         torch.testing.assert_close(out, expected[batch.n_id[: batch.batch_size]], atol=1e-5, rtol=1e-5)
 
 
@@ -200,8 +194,7 @@ def test_a_graph_of_ramet_is_taken_as_it_is():
     assert [batch.batch_size for batch in batches] == [40, 40, 20]
     for batch in batches:
         assert torch.equal(batch.x, batch.n_id) and torch.equal(batch.y, batch.n_id % 3)
-        assert torch.equal(batch.edge_attr, batch.e_id)
-        assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
+        check_edges(batch, data)
     loader = ramet.pyg.NeighborLoader(graph, [3, 3], input_nodes="train", batch_size=2)
     assert next(iter(loader)).n_id[:2].tolist() == [4, 2]
     assert torch.equal(loader.data.edge_index, data.edge_index) and torch.equal(loader.data.x, data.x)

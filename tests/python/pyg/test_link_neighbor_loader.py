@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from pyg_graphs import CITES, WRITES, heterogeneous, homogeneous, pairs, pairs_of, stores_of
+from pyg_graphs import CITES, WRITES, heterogeneous, homogeneous, pairs, pairs_of, same, stores_of
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.sampler import NegativeSampling
 
@@ -21,13 +21,6 @@ def make(data=None, links=None, fanouts=(-1, -1), **options):
 
 def some_links(count: int = 500, num_nodes: int = 100) -> torch.Tensor:
     return torch.randint(num_nodes, (2, count), generator=torch.Generator().manual_seed(1))
-
-
-def same(one: Data, other: Data) -> bool:
-    values, others = one.to_dict(), other.to_dict()
-    assert values.keys() == others.keys()
-    tensors = [(value, others[key]) for key, value in values.items() if isinstance(value, torch.Tensor)]
-    return all(torch.equal(a, b) for a, b in tensors) and len(tensors) >= 7
 
 
 @pytest.mark.parametrize("subgraph_type", ["directional", "bidirectional", "induced"])

@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 import torch
 import torch_geometric.loader as pyg_loaders
-from pyg_graphs import heterogeneous, homogeneous
+from pyg_graphs import heterogeneous, homogeneous, same
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, WeightedRandomSampler
 from torch_geometric.loader import CachedLoader, ImbalancedSampler, PrefetchLoader, ZipLoader
 
@@ -25,11 +25,6 @@ def make(data=None, fanouts=(3, 3), **options):
 
 def seeds_of(batches) -> list[list[int]]:
     return [batch.input_id.tolist() for batch in batches]
-
-
-def same(one, other) -> bool:
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[key], other[key]) for key in ("n_id", "edge_index", "e_id", "x", "edge_attr"))
 
 
 @pytest.mark.parametrize("drop_last", [False, True])

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from pyg_graphs import heterogeneous, homogeneous
+from pyg_graphs import heterogeneous, homogeneous, same
 from torch_geometric.data import Data
 from torch_geometric.loader import ShaDowKHopSampler as PygSampler
 from torch_geometric.nn import SAGEConv, global_mean_pool
@@ -76,11 +76,6 @@ def test_batches_are_those_of_the_definition(replace, num_workers):
             assert batch.ptr[i + 1] == first
         found = [(*ends, e) for ends, e in zip(batch.edge_index.t().tolist(), batch.edge_attr.tolist())]
         assert found == sorted(edges)
-
-
-def same(one, other) -> bool:
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[key], other[key]) for key in one.keys())  # noqa: SIM118 (a Batch is no dict)
 
 
 def test_an_epoch_repeats_with_torchs_seed_for_any_number_of_threads():

@@ -5,7 +5,7 @@ import pickle
 import pytest
 import torch
 import torch_geometric.loader as pyg_loaders
-from pyg_graphs import CITES, WRITES, WRITTEN, heterogeneous, homogeneous, pairs, pairs_of, stores_of
+from pyg_graphs import CITES, WRITES, WRITTEN, check_edges, heterogeneous, homogeneous, pairs, pairs_of, stores_of
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.sampler import NegativeSampling
 from torch_geometric.testing import MyGraphStore
@@ -42,10 +42,7 @@ def test_rows_of_edges_of_other_peoples_stores(collates):
     )
     for batch in loader:
         assert seen[-1] is batch and torch.equal(batch["paper"].x, batch["paper"].n_id)
-        for t in data.edge_types:
-            assert torch.equal(batch[t].edge_attr, data[t].edge_attr[batch[t].e_id])
-            ends = batch[t[0]].n_id[batch[t].edge_index[0]], batch[t[2]].n_id[batch[t].edge_index[1]]
-            assert torch.equal(torch.stack(ends), data[t].edge_index[:, batch[t].e_id])
+        check_edges(batch, data)
     assert loader.data[0] is stores[0]
 
 
@@ -118,8 +115,8 @@ def test_the_sampler_in_pygs_loader():
         batches = list(loader)
         assert [batch.batch_size for batch in batches] == [20] * 5
         for batch in batches:
-            assert torch.equal(batch.x, batch.n_id) and torch.equal(batch.edge_attr, batch.e_id)
-            assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
+            assert torch.equal(batch.x, batch.n_id)
+            check_edges(batch, data)
             assert sum(batch.num_sampled_nodes) == batch.num_nodes
     torch.manual_seed(1)
     one = next(iter(loader)).n_id

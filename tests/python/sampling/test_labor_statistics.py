@@ -9,7 +9,6 @@ import functools
 import numpy as np
 import pytest
 import slow_labor
-import twin
 from comparison import labor, thompson
 from goodness import LIMIT, STANDARD_ERRORS, accept, chi_square, close, independent, refuse, t_test
 from scipy import stats
@@ -34,16 +33,8 @@ def test_expected_distinct_sources(k, iterations):
     """Section 8: the sum over t of the largest probability, and that of each t by itself."""
     graph, indptr, indices = simple()
     destinations, num_steps = np.arange(600), 500
-    rows = [(indices[indptr[s] : indptr[s + 1]].tolist(), k) for s in destinations]
-    largest = np.zeros(3000)
-    if iterations == 0:
-        for sources, _ in rows:
-            largest[sources] = np.maximum(largest[sources], min(1, k / max(len(sources), 1)))
-    else:
-        p, c = twin.importances(rows, iterations)
-        for (sources, _), c_s in zip(rows, c):
-            largest[sources] = np.maximum(largest[sources], [min(1, p[t] * c_s) for t in sources])
-
+    rows = slow_labor.Rows.of(indptr, indices, destinations)
+    _, largest = slow_labor.probabilities(rows, 3000, k, iterations)
     seen, times = [], np.zeros(3000)
     for step in range(num_steps):
         sources = sources_of(ramet.sample(graph, destinations, [k], step=step, **labor(iterations)))

@@ -2,6 +2,7 @@
 
 import torch
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import GraphConv
 from torch_geometric.testing import MyFeatureStore, MyGraphStore
 
 CITES, WRITES, WRITTEN = ("paper", "cites", "paper"), ("author", "writes", "paper"), ("paper", "written", "author")
@@ -60,6 +61,35 @@ def pairs_of(edge_index, source_ids, destination_ids) -> set:
 
 def pairs(edge_index) -> set:
     return set(map(tuple, edge_index.t().tolist()))
+
+
+def check_edges(batch, data) -> None:
+    """The edges of every type are the data's, with their attributes."""
+    assert len(batch.edge_stores) == len(data.edge_stores)
+    for edges in batch.edge_stores:
+        whole = data if edges._key is None else data[edges._key]
+        source, destination = (batch, batch) if edges._key is None else (batch[edges._key[0]], batch[edges._key[2]])
+        row, col = edges.edge_index.long()
+        ends = torch.stack([source.n_id[row], destination.n_id[col]])
+        assert torch.equal(ends, whole.edge_index[:, edges.e_id].long())
+        assert torch.equal(edges.edge_attr, whole.edge_attr[edges.e_id])
+
+
+def same(one, other) -> bool:
+    """Whether batches of one node type, which have the same attributes, have the same values of them."""
+    assert {*one.keys()} == {*other.keys()}
+    return all(torch.equal(torch.as_tensor(value), torch.as_tensor(other[key])) for key, value in one)
+
+
+class TwoLayers(torch.nn.Module):
+    """Over edges with weights."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.first, self.second = GraphConv(width, 16), GraphConv(16, 3)
+
+    def forward(self, x, edge_index, edge_weight):
+        return self.second(self.first(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
 
 
 def tree() -> torch.Tensor:

@@ -89,24 +89,6 @@ def sampled_times(graph, batch, table: str = "time"):
             yield times, seed_times[trees[dst][destinations]]
 
 
-def check_paths(graph, batch, comparison: str) -> int:
-    """Edges with times are in order along every path of the blocks. Gives how many edges another one leads on from."""
-    n_id = by_type(batch.n_id, graph.node_types)
-    strictest = np.minimum if "<" in comparison else np.maximum
-    led_by = {t: np.full(len(n_id[t]), np.inf if "<" in comparison else -np.inf) for t in graph.node_types}
-    checked = 0
-    for block in reversed(batch.blocks):
-        timed = [(*edges, _times_at(graph, edges[0], edges[3], "time")) for edges in _edges_of(graph, block)]
-        timed = [edges for edges in timed if edges[-1] is not None]
-        for (_, _, dst), _, destinations, _, times in timed:
-            before = led_by[dst][destinations]
-            assert IN_ORDER[comparison](times, before).all()
-            checked += np.isfinite(before).sum()
-        for (src, _, _), sources, _, _, times in timed:
-            strictest.at(led_by[src], sources, times)
-    return checked
-
-
 def _times_at(graph, edge_type, position: np.ndarray, table: str) -> np.ndarray | None:
     if table in graph.tables(edge_type):
         return graph.table(table, edge_type).numpy()[position]

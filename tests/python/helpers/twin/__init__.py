@@ -10,7 +10,6 @@ from .digest import fingerprint
 from .epochs import global_batches, shuffle_rounds, shuffled, slice_of
 from .graph import Csc, TwinGraph
 from .keys import DEFAULT_EDGE, MASK, G, absorb, draw, encode_edge_type, encode_name, fnv1a, hash_of, mix64, seed_for
-from .labor import importances, solve_c
 
 __all__ = [
     "DEFAULT_EDGE",
@@ -28,12 +27,10 @@ __all__ = [
     "fnv1a",
     "global_batches",
     "hash_of",
-    "importances",
     "mix64",
     "sample",
     "seed_for",
     "shuffle_rounds",
     "shuffled",
     "slice_of",
-    "solve_c",
 ]
