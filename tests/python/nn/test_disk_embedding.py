@@ -6,9 +6,11 @@ import pickle
 import resource
 
 import numpy as np
+import processes
 import pytest
 import torch
 from embedding_rows import OPTIMIZERS, assert_same_rows
+from refusals import error_of
 
 import ramet
 
@@ -134,14 +136,8 @@ def test_what_does_not_work_is_said(tmp_path):
     ):
         with pytest.raises(error, match=match):
             ramet.nn.Embedding(ROWS, WIDTH, **{"location": "disk", "path": tmp_path, "cache_rows": 5, **options})
-    child = os.fork()
-    if child == 0:
-        try:
-            embedding(torch.tensor([1]))
-        except ValueError as error:
-            os._exit(0 if "this is its fork" in str(error) else 1)
-        os._exit(2)
-    assert os.waitpid(child, 0)[1] == 0
+    said = processes.in_fork(error_of, lambda: embedding(torch.tensor([1])))
+    assert said.startswith("ValueError") and "this is its fork" in said
 
 
 def test_a_loader_reads_ahead_what_the_loop_will_ask_for(tmp_path):
