@@ -50,11 +50,6 @@ def test_the_edges_of_a_batch_are_its_blocks():
         assert edges.is_transposed
 
 
-def test_a_samplers_weights_are_the_edges(batch):
-    block = ramet.sample(homogeneous(), list(range(50)), [4, 3], sampler=ramet.Labor(iterations=1)).blocks[0]
-    assert torch.equal(edges_of(block).edge_weight, block.edge_weight)
-
-
 def test_a_type_of_a_block_is_a_block(typed):
     for block in typed.blocks:
         for t in typed.graph.edge_types:

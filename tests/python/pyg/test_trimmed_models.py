@@ -142,12 +142,9 @@ def test_sequential_of_pyg(batch, monkeypatch):
     compare(pyg.Sequential("x, edge_index", steps).double(), run, batch)
 
 
-def test_more_layers_than_hops(batch):
-    compare(pyg.GraphSAGE(12, 16, 5, 4, dropout=0.2).double(), run, batch)
-
-
-def test_fewer_layers_than_hops(batch):
-    compare(pyg.GraphSAGE(12, 16, 2, 4, dropout=0.2).double(), run, batch)
+@pytest.mark.parametrize("num_layers", [2, 5])
+def test_other_numbers_of_layers_than_hops(num_layers, batch):
+    compare(pyg.GraphSAGE(12, 16, num_layers, 4, dropout=0.2).double(), run, batch)
 
 
 def test_a_layer_that_is_called_twice(batch):

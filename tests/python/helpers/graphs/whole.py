@@ -1,4 +1,4 @@
-"""All edges of a graph, and all arrays of a batch."""
+"""All edges of a graph, all arrays of a batch, and all pairs of a batch of links."""
 
 import numpy as np
 
@@ -10,6 +10,11 @@ def edges_of(graph: ramet.Graph, edge_type=None) -> np.ndarray:
     edge_type = graph.edge_types[0] if edge_type is None else edge_type
     indptr = graph.indptr(edge_type)
     return np.stack([graph.indices(edge_type), np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))]).astype(np.int64)
+
+
+def pairs_of(batch) -> list[tuple[int, int]]:
+    """The ids of the ends of edge_label_index's columns."""
+    return list(map(tuple, batch.n_id[batch.edge_label_index].T.tolist()))
 
 
 def arrays_of(batch: ramet.Batch) -> list:
