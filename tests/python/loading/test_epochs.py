@@ -19,13 +19,6 @@ def test_each_iteration_is_the_next_epoch(graph):
     assert summaries(loader) == epochs[0]
 
 
-def test_set_epoch_before_every_epoch_is_the_same_as_never(graph):
-    never, always = make(graph, shuffle=True), make(graph, shuffle=True)
-    for epoch in range(3):
-        always.set_epoch(epoch)
-        assert summaries(always) == summaries(never)
-
-
 def test_an_epoch_that_was_left_early_is_over(graph):
     loader = make(graph)
     for batch in loader:

@@ -126,12 +126,14 @@ def test_states_and_samples_do_not_depend_on_tables(graph):
     assert [batch.fingerprint() for batch in given] == [batch.fingerprint() for batch in plain]
 
 
-def test_rows_of_a_given_table_are_not_cached(graph):
+@pytest.mark.parametrize("ranks", [None, ramet.Cooperate()], ids=["alone", "together"])
+def test_rows_of_a_given_table_are_not_cached(graph, ranks):
     """A cache would hand out rows from before they were written."""
     pytest.importorskip("torch")
     table = created(rows_of(graph))
-    options = {"ranks": ramet.Cooperate(), "placement": ramet.Placement(cache_rows=500)} | NEEDED
+    options = {"ranks": ranks, "placement": ramet.Placement(cache_rows=500)} | NEEDED
     loader = ramet.NeighborLoader(graph, tables={"feat": table}, **options)
+    assert ranks is not None or "given table" in loader.placement["feat"].why
     for value in (1, 2):
         table.scatter(np.arange(NUM_NODES), np.full((NUM_NODES, WIDTH), value, np.float32))
         assert all((batch.x == value).all() for batch in loader)

@@ -131,17 +131,6 @@ def test_tensor_frames_are_indexed():
         assert batch.global_tf == data.global_tf
 
 
-def test_changes_of_the_data_are_seen():
-    data = homogeneous()
-    loader = ramet.pyg.NeighborLoader(data, [3], batch_size=50)
-    data.x += 1000
-    data.edge_attr = data.edge_attr * 2
-    data.later = torch.arange(100) * 3
-    for batch in loader:
-        assert torch.equal(batch.x, batch.n_id + 1000) and torch.equal(batch.edge_attr, batch.e_id * 2)
-        assert torch.equal(batch.later, batch.n_id * 3)
-
-
 def test_an_attribute_n_id_is_the_users_own():
     data = homogeneous()
     data.n_id, data.e_id = torch.arange(100) + 7, torch.arange(500) + 9

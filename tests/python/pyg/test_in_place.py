@@ -6,7 +6,7 @@ import threading
 
 import pytest
 import torch
-from pyg_graphs import CITES, heterogeneous, homogeneous, pairs_of
+from pyg_graphs import CITES, assert_rows, heterogeneous, homogeneous, pairs_of
 from torch_geometric.data import Data
 
 import ramet.pyg
@@ -26,14 +26,6 @@ def shared() -> Data:
 
 def graph_of(loader) -> ramet.Graph:
     return loader.node_sampler.source.graph
-
-
-def assert_rows(batches, data) -> None:
-    for batch in batches:
-        for key in ("x", "y"):
-            assert (key in batch) == (key in data)
-            assert key not in data or torch.equal(batch[key], data[key][batch.n_id])
-        assert torch.equal(batch.edge_attr, data.edge_attr[batch.e_id])
 
 
 def test_rows_are_not_copied():
@@ -67,38 +59,24 @@ def test_rows_of_own_memory_show_what_they_are_when_a_batch_is_handed_out():
         data.y.numpy().fill(number + 1)
 
 
+CHANGES = {
+    "shared": lambda data: setattr(data, "x", torch.randn(100, 7).share_memory_()),
+    "own": lambda data: setattr(data, "x", torch.randn(100, 2)),
+    "y-shared": lambda data: setattr(data, "y", torch.randn(100, 3).share_memory_()),
+    "set": lambda data: data.x.set_(torch.randn(100, 4)),
+    "set-shared": lambda data: data.y.set_(torch.arange(100).share_memory_()),
+    "moved": lambda data: data.y.share_memory_(),
+    "resized": lambda data: data.y.resize_(100, 2).fill_(3),
+    "by-column": lambda data: setattr(data, "y", torch.randn(100, 9).t().contiguous().t()),
+    "strided": lambda data: setattr(data, "y", torch.randn(100, 9)[:, 2:5]),
+    "one-row": lambda data: setattr(data, "y", torch.randn(9).expand(100, 9)),
+    "grad": lambda data: data.x.requires_grad_(),
+    "deleted": lambda data: delattr(data, "x"),
+}
+
+
 @pytest.mark.parametrize("when", ["between loops", "in a loop"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: setattr(data, "x", torch.randn(100, 7).share_memory_()),
-        lambda data: setattr(data, "x", torch.randn(100, 2)),
-        lambda data: setattr(data, "y", torch.randn(100, 3).share_memory_()),
-        lambda data: data.x.set_(torch.randn(100, 4)),
-        lambda data: data.y.set_(torch.arange(100).share_memory_()),
-        lambda data: data.y.share_memory_(),
-        lambda data: data.y.resize_(100, 2).fill_(3),
-        lambda data: setattr(data, "y", torch.randn(100, 9).t().contiguous().t()),
-        lambda data: setattr(data, "y", torch.randn(100, 9)[:, 2:5]),
-        lambda data: setattr(data, "y", torch.randn(9).expand(100, 9)),
-        lambda data: data.x.requires_grad_(),
-        lambda data: delattr(data, "x"),
-    ],
-    ids=[
-        "shared",
-        "own",
-        "y-shared",
-        "set",
-        "set-shared",
-        "moved",
-        "resized",
-        "by-column",
-        "strided",
-        "one-row",
-        "grad",
-        "deleted",
-    ],
-)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_is_replaced_shows_in_the_next_batch(change, when):
     data = shared()
     loader = make(data)

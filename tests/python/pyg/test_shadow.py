@@ -8,7 +8,6 @@ import torch
 from pyg_graphs import heterogeneous, homogeneous, same
 from torch_geometric.data import Data
 from torch_geometric.loader import ShaDowKHopSampler as PygSampler
-from torch_geometric.nn import SAGEConv, global_mean_pool
 
 import ramet.pyg
 from ramet.pyg.sampler import random_epoch
@@ -114,27 +113,6 @@ def test_a_graph_of_ramet():
     assert torch.equal(batch.x[batch.root_n_id], tables["feat"][[7, 8]].float())
     assert len(batch.edge_attr) == batch.num_edges > 0
     assert torch.equal(ramet.pyg.ShaDowKHopSampler(graph, 1, 4).data.edge_index, data.edge_index)
-
-
-def test_a_deep_model_reads_the_roots():
-    data = homogeneous()
-    data.x = torch.rand(100, 8)
-    layers = [SAGEConv(8, 8) for _ in range(4)]
-    for batch in ramet.pyg.ShaDowKHopSampler(data, 2, 5, batch_size=25, shuffle=True):
-        x = batch.x
-        for layer in layers:
-            x = layer(x, batch.edge_index).relu()
-        both = torch.cat([x[batch.root_n_id], global_mean_pool(x, batch.batch)], dim=1)
-        assert both.shape == (25, 16) and both.isfinite().all()
-
-
-def test_threads_end_with_the_loop():
-    loader = ramet.pyg.ShaDowKHopSampler(homogeneous(), 2, 5, num_workers=2)
-    for _ in range(20):
-        for _batch in loader:
-            break
-    assert len(list(loader)) == len(loader) == 100
-    assert len(loader.collate_fn([1, 2])) == 2
 
 
 def test_wrong_arguments():

@@ -51,6 +51,7 @@ def test_batches(case, method, fanouts, expand):
 
 @pytest.mark.parametrize("seeds", [[], [5]])
 def test_few_seeds(seeds):
+    check(homogeneous(), seeds, [3, 2], expand="once")
     batch = check(homogeneous(), seeds, [3, 2], disjoint=True)
     assert np.asarray(batch.batch).tolist() == [0] * batch.num_nodes
 

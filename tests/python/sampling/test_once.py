@@ -33,11 +33,6 @@ def test_names_and_fanouts_by_edge_type(hetero):
     check(hetero, [3, 70, 3, 11], fanouts, "a-b", expand="once", sampler=ramet.Uniform(replace=True), seed=9)
 
 
-@pytest.mark.parametrize("seeds", [[], [5]])
-def test_few_seeds(seeds):
-    check(homogeneous(), seeds, [3, 2], expand="once")
-
-
 # ---- what follows from the definition
 
 

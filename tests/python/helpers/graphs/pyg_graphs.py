@@ -75,6 +75,15 @@ def check_edges(batch, data) -> None:
         assert torch.equal(edges.edge_attr, whole.edge_attr[edges.e_id])
 
 
+def assert_rows(batches, data) -> None:
+    """Batches of one node type have the data's x and y, where it has them, and edge_attr."""
+    for batch in batches:
+        for key in ("x", "y"):
+            assert (key in batch) == (key in data)
+            assert key not in data or torch.equal(batch[key], data[key][batch.n_id])
+        assert torch.equal(batch.edge_attr, data.edge_attr[batch.e_id])
+
+
 def same(one, other) -> bool:
     """Whether batches of one node type, which have the same attributes, have the same values of them."""
     assert {*one.keys()} == {*other.keys()}
