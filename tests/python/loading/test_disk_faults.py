@@ -81,33 +81,13 @@ except KeyboardInterrupt:
     line.tell("interrupted")
 """
 
-RECORDS = """
-import sys
-import numpy as np, processes
-import ramet.nn
-line = processes.visit(sys.argv[1])
-table = ramet.nn.Embedding(5000, 64, location="disk", path=sys.argv[2], cache_rows=300).table
-random = np.random.default_rng(0)
-try:
-    line.tell("ready")
-    while True:
-        table.announce(random.integers(0, 5000, 200))
-        table.gather(random.integers(0, 5000, 200))
-        ids = random.integers(0, 4800) + np.arange(200)
-        table._core.write(ids, table._core.read(ids, threads=1), bfloat16=False)
-except KeyboardInterrupt:
-    line.tell("interrupted")
-"""
-
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.parametrize("program", [LOOP, RECORDS], ids=["loader", "embedding"])
-def test_a_program_that_is_stopped_while_it_reads(graph, tmp_path, program, how):
+def test_a_program_that_is_stopped_while_it_reads(graph, tmp_path, how):
     """It ends, all threads with it, and no file is left that it made."""
-    folder = tmp_path / "store" if program == LOOP else tmp_path / "records"
-    folder.mkdir(exist_ok=True)
+    folder = tmp_path / "store"
     before = sorted(folder.rglob("*"))
-    with processes.meeting_of("-c", program, processes.MEETING, folder) as (meeting, child):
+    with processes.meeting_of("-c", LOOP, processes.MEETING, folder) as (meeting, child):
         (line,) = meeting.expect()
         assert line.hear() == "ready"
         child.send_signal(how)

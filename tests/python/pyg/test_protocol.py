@@ -75,7 +75,7 @@ def test_samplers_decide_what_is_a_batch():
             yield [1, 2]
 
     endless_batches = iter(make(data, batch_size=1, batch_sampler=_Iterable(endless)))
-    assert [next(endless_batches).batch_size for _ in range(5000)] == [2] * 5000
+    assert [next(endless_batches).batch_size for _ in range(500)] == [2] * 500
 
 
 class _Iterable:
