@@ -5,7 +5,7 @@ import pytest
 import small_graphs
 import torch
 from pyg_graphs import TwoLayers, check_edges, homogeneous, pairs, pairs_of, tree
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.datasets import KarateClub
 from torch_geometric.nn import GraphSAGE
 
@@ -118,7 +118,8 @@ def test_what_is_no_table_is_indexed_or_copied(tmp_path):
         assert batch.title == "a graph" and batch.of_graph is data.of_graph and batch.scalar is data.scalar
 
 
-def test_tensor_frames_are_indexed():
+@pytest.mark.parametrize("is_hetero", [False, True])
+def test_tensor_frames_are_indexed(is_hetero):
     frames = pytest.importorskip("torch_frame")
     data = homogeneous()
 
@@ -126,9 +127,13 @@ def test_tensor_frames_are_indexed():
         return frames.TensorFrame({frames.numerical: torch.randn(size, 2)}, {frames.numerical: ["a", "b"]})
 
     data.tf, data.edge_attr, data.global_tf = frame(100), frame(500), frame(1)
-    for batch in ramet.pyg.NeighborLoader(data, [3, 3], batch_size=20):
-        assert batch.tf == data.tf[batch.n_id] and batch.edge_attr == data.edge_attr[batch.e_id]
-        assert batch.global_tf == data.global_tf
+    if is_hetero:
+        data = HeteroData(v={"tf": data.tf}, v__to__v={"edge_index": data.edge_index, "edge_attr": data.edge_attr})
+    (of_nodes,), (of_edges,) = data.node_stores, data.edge_stores
+    for batch in ramet.pyg.NeighborLoader(data, [3, 3], "v" if is_hetero else None, batch_size=20):
+        (nodes,), (edges,) = batch.node_stores, batch.edge_stores
+        assert nodes.tf == of_nodes.tf[nodes.n_id] and edges.edge_attr == of_edges.edge_attr[edges.e_id]
+        assert is_hetero or batch.global_tf == data.global_tf
 
 
 def test_an_attribute_n_id_is_the_users_own():

@@ -174,6 +174,21 @@ def test_other_peoples_loaders_take_it():
     assert [batch.batch_size for batch in zipped([0, 1])] == [2, 2]
 
 
+def test_lightnings_modules_of_data_have_our_loaders():
+    pytest.importorskip("pytorch_lightning")
+    data, nodes = homogeneous(), torch.arange(100)
+    given = {"num_neighbors": [3, 3], "batch_size": 30, "eval_loader_kwargs": {"num_neighbors": [5], "batch_size": 10}}
+    module = ramet.pyg.LightningNodeData(data, input_train_nodes=nodes[:60], input_test_nodes=nodes[60:], **given)
+    train, test = module.train_dataloader(), module.test_dataloader()
+    assert type(train) is type(test) is ramet.pyg.NeighborLoader
+    assert sorted(chain(*seeds_of(train))) == list(range(60)) and seeds_of(train) != seeds_of(train)
+    assert [(batch.batch_size, len(batch.num_sampled_nodes)) for batch in test] == [(10, 2)] * 4
+    links = data.edge_index[:, :100]
+    module = ramet.pyg.LightningLinkData(data, input_train_edges=links, neg_sampling="binary", **given)
+    assert type(module.train_dataloader()) is ramet.pyg.LinkNeighborLoader
+    assert sum(len(batch.edge_label) for batch in module.train_dataloader()) == 200
+
+
 @pytest.mark.parametrize(
     ("options", "sampler", "seeds_by_step"),
     [
