@@ -122,13 +122,8 @@ def test_edge_rows_and_scales_move():
         nodes={"feat": ramet.quantize(rows[:50])},
         edges={"edge_attr": rows, "more": rows.astype(np.float16)},
     )
-    batch = next(
-        iter(
-            ramet.NeighborLoader(
-                graph, [4], None, 20, tables=("feat", "edge_attr"), features=ramet.Features(decode=False)
-            )
-        )
-    )
+    options = {"tables": ("feat", "edge_attr"), "features": ramet.Features(decode=False)}
+    batch = next(iter(ramet.NeighborLoader(graph, [4], None, 20, **options)))
     moved = batch.to("meta")
     for of in (batch, moved):
         where = "cpu" if of is batch else "meta"

@@ -49,10 +49,11 @@ RGCN = {
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_that_of_pyg(name, kind):
+@pytest.mark.parametrize(("name", "weighted"), [*((n, False) for n in LAYERS), *((n, True) for n in WEIGHTED)])
+def test_a_layer_is_that_of_pyg(name, weighted, kind):
     edges = block(*BLOCKS[kind])
-    compare(*pair(LAYERS[name]), rows(edges.num_src, WIDTH), edges)
+    weight = [rows(edges.num_edges, seed=4).abs() + 0.1] if weighted else []
+    compare(*pair(LAYERS[name]), rows(edges.num_src, WIDTH), edges, *weight)
 
 
 @pytest.mark.skipif(not IS_OLD, reason="test_compile.py compiles the same layers, each in one graph")
@@ -65,14 +66,6 @@ def test_a_compiled_model_computes_the_same(name):
     compiled = torch.compile(lambda x: ours(x.relu(), edges).relu(), backend="eager")
     x = rows(edges.num_src, WIDTH)
     torch.testing.assert_close(compiled(x), ours(x.relu(), edges).relu())
-
-
-@pytest.mark.parametrize("kind", BLOCKS)
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_a_weighted_layer_is_that_of_pyg(name, kind):
-    edges = block(*BLOCKS[kind])
-    weight = rows(edges.num_edges, seed=4).abs() + 0.1
-    compare(*pair(LAYERS[name]), rows(edges.num_src, WIDTH), edges, weight)
 
 
 def test_edges_that_are_none():
