@@ -141,25 +141,14 @@ def test_rows_of_a_given_table_are_not_cached(graph, ranks):
 
 
 SHORT = ramet.Table(np.zeros((10, 2)))
+SEVERAL = r"tables\['feat'\] is .*, expected a dict by node type; there is \['author', 'paper'\]"
 WRONG = [
     ({"feat": SHORT}, ValueError, "table 'feat' has 10 rows, but node type '.*' has 1000 nodes"),
     ({"feat": np.zeros(NUM_NODES)}, TypeError, r"tables\['feat'\] .* expected a ramet.Table or None"),
     ({"feat": {"paper": SHORT}}, ValueError, r"tables\['feat'\] is of 'paper', which is no node type; there is"),
 ]
-
-
-@pytest.mark.parametrize("tables, error, words", WRONG)
-def test_what_does_not_fit_is_refused(graph, tables, error, words):
-    with pytest.raises(error, match=words):
-        ramet.NeighborLoader(graph, tables=tables, **NEEDED)
-
-
 WRONG_TYPES = [
-    (
-        {"feat": SHORT},
-        TypeError,
-        r"tables\['feat'\] is .*, expected a dict by node type; there is \['author', 'paper'\]",
-    ),
+    ({"feat": SHORT}, TypeError, SEVERAL),
     ({"feat": {"author": SHORT}}, ValueError, "table 'feat' has 10 rows, but node type 'author' has 200 nodes"),
     ({"age": {"paper": None}}, KeyError, "age"),
     ({"w": {CITES: SHORT}}, ValueError, "which is no node type"),
@@ -167,7 +156,13 @@ WRONG_TYPES = [
 ]
 
 
-@pytest.mark.parametrize("tables, error, words", WRONG_TYPES)
-def test_what_does_not_fit_a_heterogeneous_graph_is_refused(tables, error, words):
+@pytest.mark.parametrize(
+    ("is_hetero", "tables", "error", "words"),
+    [*((False, *case) for case in WRONG), *((True, *case) for case in WRONG_TYPES)],
+)
+def test_what_does_not_fit_is_refused(graph, is_hetero, tables, error, words):
     with pytest.raises(error, match=words):
-        ramet.NeighborLoader(heterogeneous(), [2], ("paper", "train"), tables=tables)
+        if is_hetero:
+            ramet.NeighborLoader(heterogeneous(), [2], ("paper", "train"), tables=tables)
+        else:
+            ramet.NeighborLoader(graph, tables=tables, **NEEDED)

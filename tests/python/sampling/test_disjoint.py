@@ -57,18 +57,6 @@ def test_few_seeds(seeds):
 
 
 @pytest.mark.parametrize("expand", EXPAND)
-def test_trees_share_nothing(case, expand):
-    _, graph, _, seed_type = case
-    batch = ramet.sample(graph, (seed_type, SEEDS), [4, 3, 3], disjoint=True, expand=expand)
-    nodes = nodes_of(batch)
-    assert nodes[seed_type][1][: len(SEEDS)].tolist() == list(range(len(SEEDS)))
-    for node_type, (ids, trees) in nodes.items():
-        assert len(set(zip(trees.tolist(), ids.tolist()))) == len(ids), node_type
-    for (src, _, dst), sources, destinations, _ in edges_of_hops(batch.graph, batch):
-        assert (nodes[src][1][sources] == nodes[dst][1][destinations]).all()
-
-
-@pytest.mark.parametrize("expand", EXPAND)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tree_is_the_batch_of_its_seed(method, expand):
     """Nodes and edges, in their order."""
