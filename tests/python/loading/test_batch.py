@@ -167,9 +167,6 @@ def test_what_is_no_device_is_refused(batch):
 def test_arguments_of_other_loaders_are_named(graph, word, advice):
     with pytest.raises(TypeError, match=f"NeighborLoader has no '{word}': .*{advice}"):
         loader_of(graph, **{word: 4})
-
-
-def test_an_argument_that_nobody_has(graph):
     with pytest.raises(TypeError, match="unexpected keyword argument 'batchsize'"):
         loader_of(graph, batchsize=4)
 

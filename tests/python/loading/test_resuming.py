@@ -35,13 +35,6 @@ def test_resuming_is_exact(graph, taken_at, threads):
     assert seen + rest == expected
 
 
-def test_after_an_epoch_the_state_is_the_next_one(graph):
-    loader = make(graph)
-    assert (loader.state_dict()["epoch"], loader.state_dict()["step"]) == (0, 0)
-    list(loader)
-    assert (loader.state_dict()["epoch"], loader.state_dict()["step"]) == (1, 0)
-
-
 def test_set_epoch_after_loading_keeps_the_step_of_that_epoch(graph):
     loader = make(graph, shuffle=True)
     expected = summaries(loader)

@@ -43,6 +43,15 @@ def step(optimizer, number: int) -> None:
     optimizer.step()
 
 
+def backward_of(embeddings) -> None:
+    for embedding in embeddings:
+        embedding(torch.arange(5)).sum().backward()
+
+
+def rows_of(embedding) -> np.ndarray:
+    return embedding.table.gather(np.arange(ROWS))
+
+
 def learn_on_and_on(address: str, folder, path) -> None:
     """Says when a checkpoint is there; a step depends on its number alone."""
     line, optimizer = processes.visit(address), ramet.optim.Adam(on_disk(folder), lr=0.1)
@@ -166,8 +175,7 @@ def test_a_step_that_ctrl_c_ended_is_made_once(tmp_path, then, twin):
 def test_a_step_that_some_embeddings_made_is_not_saved(tmp_path):
     embeddings = [on_disk(tmp_path) for _ in range(2)]
     optimizer = optimizer_of(embeddings)
-    for embedding in embeddings:
-        embedding(torch.arange(5)).sum().backward()
+    backward_of(embeddings)
     with faulty(embeddings[1].table, "apply_gradients", refused_by_the_disk), pytest.raises(OSError, match="full"):
         optimizer.step()
     with pytest.raises(RuntimeError, match="1 of 2 embeddings have made step 1"):
@@ -185,13 +193,13 @@ def test_ctrl_c_while_an_optimizer_takes_over(tmp_path):
     embedding = on_disk(tmp_path)
     first = optimizer_of(embedding)
     step(first, 0)
-    weights = embedding.table.gather(np.arange(ROWS))
+    weights = rows_of(embedding)
     interrupt(embedding.table, "set_state", lambda: optimizer_of(embedding))
     with pytest.raises(ValueError, match="another optimizer has taken the embedding over"):
         step(first, 1)
     ramet.optim.SGD(embedding, lr=0.1)  # which has no state
     second = optimizer_of(embedding)
-    np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), weights)
+    np.testing.assert_array_equal(rows_of(embedding), weights)
     assert not second.state_of(embedding)["moment2"].gather(np.arange(ROWS)).any()
 
 
@@ -216,8 +224,7 @@ def half_made(tmp_path):
     optimizer = optimizer_of(embeddings)
     for number in range(2):
         optimizer.zero_grad()
-        for embedding in embeddings:
-            embedding(torch.arange(5)).sum().backward()
+        backward_of(embeddings)
         if number == 0:
             optimizer.step()
     optimizer.save(tmp_path / "checkpoint")
@@ -241,15 +248,13 @@ def test_a_step_that_was_given_up_counts(tmp_path):
 def test_load_forgets_a_step_that_was_half_made(tmp_path):
     optimizer = half_made(tmp_path)
     optimizer.load(tmp_path / "checkpoint")
-    before = optimizer.embeddings[0].table.gather(np.arange(ROWS))
+    before = rows_of(optimizer.embeddings[0])
     optimizer.step()  # of no gradients: load() has forgotten them
     assert optimizer._number == 2
-    np.testing.assert_array_equal(optimizer.embeddings[0].table.gather(np.arange(ROWS)), before)
-    for embedding in optimizer.embeddings:
-        embedding(torch.arange(5)).sum().backward()
+    np.testing.assert_array_equal(rows_of(optimizer.embeddings[0]), before)
+    backward_of(optimizer.embeddings)
     optimizer.step()
-    rows, others = (embedding.table.gather(np.arange(ROWS)) for embedding in optimizer.embeddings)
-    np.testing.assert_array_equal(rows, others)
+    np.testing.assert_array_equal(*map(rows_of, optimizer.embeddings))
     assert optimizer._number == 3
 
 
@@ -279,12 +284,11 @@ def test_a_step_that_failed_is_not_made_of_other_gradients(tmp_path):
     """docs/embeddings.md, "A step that failed"."""
     optimizer = half_made(tmp_path)
     memory, disk = optimizer.embeddings
-    before = [embedding.table.gather(np.arange(ROWS)) for embedding in optimizer.embeddings]
+    before = list(map(rows_of, optimizer.embeddings))
     disk(torch.arange(5)).sum().backward()
     with pytest.raises(RuntimeError, match="step 2 failed, and its gradients are not those of now"):
         optimizer.step()
-    for embedding, rows in zip(optimizer.embeddings, before):
-        np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), rows)
+    np.testing.assert_array_equal(list(map(rows_of, optimizer.embeddings)), before)
     optimizer.zero_grad()
     memory(torch.arange(5)).sum().backward()
     optimizer.step()
@@ -306,8 +310,7 @@ def test_a_closure_is_called_once_for_a_step_that_failed(tmp_path):
         optimizer.step(closure)
     assert optimizer.step(closure) is losses[0] and len(losses) == 1
     assert optimizer.step(closure) is losses[1] and optimizer._number == 2
-    rows, others = (embedding.table.gather(np.arange(ROWS)) for embedding in embeddings)
-    np.testing.assert_array_equal(rows, others)
+    np.testing.assert_array_equal(*map(rows_of, embeddings))
 
 
 @pytest.mark.parametrize("signals", [1, 2])

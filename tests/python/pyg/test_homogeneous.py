@@ -147,8 +147,9 @@ def test_input_id_of_a_mask_are_node_ids():
     data = homogeneous()
     mask = torch.zeros(100, dtype=torch.bool)
     mask[[3, 5, 8, 90, 91]] = True
-    batches = list(ramet.pyg.NeighborLoader(data, [2], input_nodes=mask, batch_size=2))
-    assert [batch.input_id.tolist() for batch in batches] == [[3, 5], [8, 90], [91]]
+    for source in (ramet.from_pyg(data), data):
+        batches = list(ramet.pyg.NeighborLoader(source, [2], input_nodes=mask, batch_size=2))
+        assert [batch.input_id.tolist() for batch in batches] == [[3, 5], [8, 90], [91]]
     assert [batch.n_id[: batch.batch_size].tolist() for batch in batches] == [[3, 5], [8, 90], [91]]
     ids = torch.tensor([50, 7, 7, 20])
     batches = list(ramet.pyg.NeighborLoader(data, [2], input_nodes=ids, batch_size=3))

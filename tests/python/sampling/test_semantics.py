@@ -26,13 +26,6 @@ def test_twin_random_function_is_the_published_one():
     assert twin.encode_edge_type(EDGE) == "node__to__node"
 
 
-def test_twin_takes_arrays():
-    """Section 2: the same bits from numpy arrays, which the statistics are computed with."""
-    values = np.array([0, 1, 2**32, 2**64 - 1], np.uint64)
-    assert twin.absorb(5, values).tolist() == [twin.absorb(5, v) for v in values.tolist()]
-    assert twin.absorb(values, 5).tolist() == [twin.absorb(v, 5) for v in values.tolist()]
-
-
 @pytest.mark.parametrize("name", ["_", "__", "a___b", "._", "..", "a.", "-x", "a%b", "é/ü", "a_b_", "x__y", " "])
 def test_encoded_names(name):
     """Section 2, and format.md section 3: the key of an edge type."""

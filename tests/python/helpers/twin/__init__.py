@@ -2,7 +2,7 @@
 
 Written from docs/semantics.md (and docs/format.md, section 3, for names) alone, without a look at the engine,
 and kept so: where the two differ, either the page or the engine is wrong. Section numbers are that page's.
-Integers are Python's, cut to 64 bits by hand; `mix64` and `absorb` also take numpy arrays of uint64.
+Integers are Python's, cut to 64 bits by hand.
 """
 
 from .batch import TwinBatch, TwinBlock, sample
