@@ -217,10 +217,13 @@ def test_edges_that_are_written_to(write):
         _ = list(loader)
 
 
+@pytest.mark.parametrize("share", [True, False], ids=["shared", "own"])
 @pytest.mark.parametrize("write", ["torch", "numpy"])
-def test_weights_and_times_that_are_written_to(write):
+def test_weights_and_times_that_are_written_to(write, share):
     data = homogeneous()
     data.w, data.time = torch.ones(500), torch.zeros(500, dtype=torch.int64)
+    if share:
+        data.w.share_memory_(), data.time.share_memory_()
     by_weight, by_time = make(data, weight_attr="w"), make(data, time_attr="time", input_time=torch.zeros(100).long())
     for loader in (by_weight, by_time):
         assert sum(batch.num_edges for batch in loader) > 500
@@ -251,16 +254,3 @@ def test_several_types():
         for t in ("paper", "author"):
             assert torch.equal(batch[t].x, data[t].x[batch[t].n_id])
         assert torch.equal(batch[CITES].edge_attr, data[CITES].edge_attr[batch[CITES].e_id])
-
-
-@pytest.mark.parametrize("weight", [torch.ones(500).share_memory_(), torch.ones(500)], ids=["shared", "own"])
-def test_weights_in_shared_memory_decide_draws(weight):
-    data = shared()
-    data.w, heavy = weight.clone(), data.edge_index[1] == int(data.edge_index[1, 0])
-    data.w[heavy] = 0
-    data.w[0] = 1
-    if weight.is_shared():
-        data.w.share_memory_()
-    (batch,) = make(data, input_nodes=data.edge_index[1, :1], weight_attr="w")
-    first = batch.edge_index[1] == 0
-    assert batch.e_id[first].tolist() == [0] and torch.equal(batch.w, data.w[batch.e_id])

@@ -150,10 +150,7 @@ def test_arguments_of_workers_are_accepted_and_said_to_have_no_effect_once(caplo
         make(persistent_workers=True)
 
 
-def test_loaders_over_one_data_share_its_edges():
-    data = homogeneous()
-    one, other = make(data), make(data, fanouts=[2])
-    assert one.node_sampler.source.graph is other.node_sampler.source.graph
+def test_an_edge_type_that_is_added_needs_another_loader():
     hetero = heterogeneous()
     before, known = make(hetero, input_nodes="paper"), set(hetero.edge_types)
     hetero["author", "knows", "author"].edge_index = torch.tensor([[0], [1]])
