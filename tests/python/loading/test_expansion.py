@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, WRITES, heterogeneous, numpy_of, summary
+from small_graphs import CITES, NUM_NODES, WRITES, heterogeneous, numpy_of
 
 import ramet
-
-OPTIONS = [{"expand": "once"}, {"expand": "once", "disjoint": True}, {"disjoint": True}]
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +26,6 @@ def graph() -> ramet.Graph:
 def make(graph, **options) -> ramet.NeighborLoader:
     given = {"input_nodes": "train", "batch_size": 10, "shuffle": True, "seed": 3} | options
     return ramet.NeighborLoader(graph, [3, 2, 2], **given)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_threads_change_nothing(graph, options):
-    expected = [summary(batch) for batch in make(graph, threads=1, **options)]
-    for threads in (2, 3):
-        assert [summary(batch) for batch in make(graph, threads=threads, **options)] == expected
 
 
 def test_a_state_is_of_the_same_expansion(graph):
