@@ -1,6 +1,7 @@
 """Compares batches of a device with those of the CPU."""
 
 import torch
+from whole import arrays_of
 
 
 def tensors_of(value) -> list:
@@ -11,16 +12,7 @@ def tensors_of(value) -> list:
 
 def contents(batch) -> list:
     """Every tensor of a batch."""
-    found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
-    if batch.batch is not None:
-        found += tensors_of(batch.batch)
-    if batch.expand == "once":
-        names = ("edge_index", "e_id", "position", "edge_weight")
-        return found + [getattr(batch.edges(t), name) for t in batch.graph.edge_types for name in names]
-    for block in batch.blocks:
-        for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
-            found += tensors_of(getattr(block, name))
-    return found
+    return [*arrays_of(batch), *tensors_of(batch.tables)]
 
 
 def assert_same(batch, expected, device) -> None:

@@ -19,23 +19,10 @@ class OnDevice(torch.Tensor):
 
 
 def replace(set_attribute=setattr) -> None:
-    for function in (
-        problem,
-        as_device,
-        holds,
-        is_on_device,
-        on_host,
-        free_bytes,
-        wait_for,
-        empty,
-        arange,
-        move,
-        as_stream,
-        handle,
-        using,
-        mark_use,
-    ):
-        set_attribute(devices, function.__name__, function)
+    """By all functions below, which have the names and arguments of those that they stand for."""
+    for name, function in list(globals().items()):
+        if callable(function) and hasattr(devices, name) and function.__module__ == __name__:
+            set_attribute(devices, name, function)
 
 
 def problem() -> str:

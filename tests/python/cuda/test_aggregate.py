@@ -1,13 +1,11 @@
 """ramet.nn.aggregate on CUDA tensors: the CPU's results to 1e-4, and the same bits each time."""
 
 import pytest
+import torch
+from block_edges import edge_index_of, random_edges
 
-torch = pytest.importorskip("torch")
-
-from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
-
-from ramet._support import torch_devices as devices  # noqa: E402
-from ramet.nn import BlockEdges, aggregate, device_sums, edges_of  # noqa: E402
+from ramet._support import torch_devices as devices
+from ramet.nn import BlockEdges, aggregate, device_sums, edges_of
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch has no GPU")
 

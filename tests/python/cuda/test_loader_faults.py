@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from contextlib import nullcontext
 
+import processes
 import pytest
 from other_threads import turns_during
+from refusals import error_of
 from small_graphs import homogeneous
 
 import ramet
@@ -118,14 +119,8 @@ def test_a_forked_child_is_refused(graph, gpu):
     """In it CUDA's state is the parent's, and of no use."""
     loader = loader_of(graph, gpu)
     next(iter(loader))
-    child = os.fork()
-    if child == 0:
-        try:
-            next(iter(loader))
-        except RuntimeError as error:
-            os._exit(0 if "fork" in str(error) else 1)
-        os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    said = processes.in_fork(error_of, lambda: next(iter(loader)))
+    assert said.startswith("RuntimeError") and "fork" in said
     assert prints(loader_of(graph, gpu)) == prints(loader_of(graph, None))
 
 

@@ -3,13 +3,14 @@
 import multiprocessing
 import os
 import pickle
-import warnings
 
 import numpy as np
+import processes
 import pytest
 import small_graphs
 import torch
 import unified_child
+from refusals import error_of
 from unified_rows import ROWS, equal, host, on_gpu, on_own_pages, rows_of
 
 import ramet
@@ -301,16 +302,5 @@ def test_describes_itself():
 
 def test_a_forked_child_says_so():
     unified = UnifiedTensor(rows_of())
-    read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of threads and forks
-        child = os.fork()
-    if child == 0:
-        try:
-            unified[0]
-        except BaseException as error:
-            os.write(write, f"{type(error).__name__}: {error}".encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    message = os.read(read, 10000).decode()
+    message = processes.in_fork(error_of, lambda: unified[0])
     assert message.startswith("RuntimeError") and "fork" in message and str(os.getpid()) in message

@@ -1,4 +1,4 @@
-"""Examples on links and walks: what they print, on real or generated data with a known answer."""
+"""Examples on links, walks and PyG's loaders: what they print, on real or generated data with a known answer."""
 
 import re
 import runpy
@@ -64,3 +64,17 @@ def test_no_purchase_of_the_future_tells_the_next():
     for day in (10, 20):
         until_then = example["Purchases"](bought[:day], 100, num_neighbors=5)
         assert torch.equal(model.users(purchases.users(day)), model.users(until_then.users(day)))
+
+
+def test_one_import_changes_and_the_example_learns(run_script):
+    pytest.importorskip("torch_geometric")
+    printed = run_script(EXAMPLES / "pyg_one_import.py", "--nodes", "10000")
+    assert float(re.search(r"test accuracy (\S+)", printed)[1]) > 0.8
+
+
+def test_the_past_helps_and_the_future_would_help_more(run_script):
+    """A model that sees the future is better still, so the other does not."""
+    pytest.importorskip("torch_geometric")
+    printed = run_script(EXAMPLES / "temporal.py", "--customers", "400")
+    alone, past, future = (float(number) for number in re.findall(r"0\.\d+", printed))
+    assert alone + 0.05 < past < future - 0.03

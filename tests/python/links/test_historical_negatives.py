@@ -7,6 +7,7 @@ import pytest
 from comparison import edge_list
 from goodness import accept, chi_square
 from twin.negatives import historical, negative
+from whole import pairs_of
 
 import ramet
 
@@ -26,11 +27,6 @@ def edges():
 @pytest.fixture(scope="module")
 def graph(edges):
     return ramet.from_edge_index(edges[0], NUM_NODES, edges={"t": edges[1]})
-
-
-def pairs_of(batch):
-    """(source, destination) ids of the columns of edge_label_index."""
-    return list(map(tuple, batch.n_id[batch.edge_label_index].T.tolist()))
 
 
 def loader_of(graph, chosen, *, batch_size=64, edge_time=None, **options):

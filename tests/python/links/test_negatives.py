@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from comparison import edge_list
 from goodness import accept, chi_square
-from twin.negatives import negative
+from twin.links import negatives_of
 
 import ramet
 from ramet import _core
@@ -60,18 +60,11 @@ def test_negatives_are_the_twins(edges, corrupt, is_weighted, loops):
     ids = np.random.default_rng(2).integers(0, 2**40, NUM_NODES)
     options = {"amount": 3, "corrupt": corrupt, "loops": loops, "seed": 2**64 - 1, "epoch": 3}
     drawn = draw(graph, sources, destinations, ids=ids, of_sources=every, of_destinations=every, **options)
-    for pair, (u, v) in enumerate(zip(sources.tolist(), destinations.tolist())):
-        for i in range(3):
-            at_source = corrupt == "source" or (corrupt == "both" and i % 2 == 1)
-
-            def is_rejected(node, u=u, v=v, at_source=at_source):
-                found = (node, v) if at_source else (u, node)
-                return found in has or (not loops and found[0] == found[1])
-
-            expected = negative(
-                is_rejected, NUM_NODES, weights.tolist() if is_weighted else None, 2**64 - 1, 3, int(ids[pair]), i
-            )
-            assert drawn[pair, i] == expected
+    of_twin = {"corrupt": corrupt, "loops": loops, "seed": 2**64 - 1, "epoch": 3, "num_nodes": (NUM_NODES, NUM_NODES)}
+    of_twin |= {"is_edge": lambda u, v: (u, v) in has, "weights": weights.tolist() if is_weighted else None}
+    for of_pair, pair, number in zip(drawn.tolist(), zip(sources.tolist(), destinations.tolist()), ids.tolist()):
+        expected = negatives_of(pair, number, 3, **of_twin)
+        assert of_pair == [u if ends == ("source",) else v for u, v, ends in expected]
 
 
 def test_they_depend_on_ids_alone(edges):

@@ -122,13 +122,8 @@ def test_edge_rows_and_scales_move():
         nodes={"feat": ramet.quantize(rows[:50])},
         edges={"edge_attr": rows, "more": rows.astype(np.float16)},
     )
-    batch = next(
-        iter(
-            ramet.NeighborLoader(
-                graph, [4], None, 20, tables=("feat", "edge_attr"), features=ramet.Features(decode=False)
-            )
-        )
-    )
+    options = {"tables": ("feat", "edge_attr"), "features": ramet.Features(decode=False)}
+    batch = next(iter(ramet.NeighborLoader(graph, [4], None, 20, **options)))
     moved = batch.to("meta")
     for of in (batch, moved):
         where = "cpu" if of is batch else "meta"
@@ -172,30 +167,37 @@ def test_what_is_no_device_is_refused(batch):
 def test_arguments_of_other_loaders_are_named(graph, word, advice):
     with pytest.raises(TypeError, match=f"NeighborLoader has no '{word}': .*{advice}"):
         loader_of(graph, **{word: 4})
-
-
-def test_an_argument_that_nobody_has(graph):
     with pytest.raises(TypeError, match="unexpected keyword argument 'batchsize'"):
         loader_of(graph, batchsize=4)
 
 
 @pytest.mark.parametrize(
-    ("word", "advice"),
+    ("of", "word", "advice"),
     [
-        ("edge_index", "batch.blocks.*edge_index"),
-        ("e_id", "e_id.*position"),
-        ("edge_attr", r"block.table\('edge_attr'\)"),
-        ("srcdata", "batch.tables"),
-        ("batch_size", "num_seeds"),
-        ("x_dict", "batch.x"),
-        ("cuda", r"batch.to\('cuda'\)"),
-        ("nothing_at_all", "^ramet.Batch has no 'nothing_at_all'$"),
+        ("Batch", "edge_index", "batch.blocks.*edge_index"),
+        ("Batch", "e_id", "e_id.*position"),
+        ("Batch", "edge_attr", r"block.table\('edge_attr'\)"),
+        ("Batch", "srcdata", "batch.tables"),
+        ("Batch", "batch_size", "num_seeds"),
+        ("Batch", "x_dict", "batch.x"),
+        ("Batch", "cuda", r"batch.to\('cuda'\)"),
+        ("Batch", "nothing_at_all", ""),
+        ("Block", "srcdata", "batch.tables"),
+        ("Block", "edata", "block.table"),
+        ("Block", "num_dst_nodes", "num_dst"),
+        ("Graph", "x", r"graph.table\('feat'\)"),
+        ("Graph", "ndata", "graph.table"),
+        ("Graph", "edge_index", "graph.indices"),
+        ("Graph", "num_classes", "graph.table"),
+        ("Graph", "metadata", "graph.node_types, graph.edge_types"),
+        ("Graph", "train_mask", r"graph.split\('train'\)"),
     ],
 )
-def test_attributes_of_other_batches_are_named(batch, word, advice):
-    with pytest.raises(AttributeError, match=advice):
-        getattr(batch, word)
-    assert not hasattr(batch, word)
+def test_attributes_of_others_are_named(graph, batch, of, word, advice):
+    one = {"Batch": batch, "Block": batch.blocks[0], "Graph": graph}[of]
+    with pytest.raises(AttributeError, match=rf"^ramet.{of} has no '{word}'" + (f": .*{advice}" if advice else "$")):
+        getattr(one, word)
+    assert not hasattr(one, word)
 
 
 def test_a_table_is_no_attribute():
@@ -205,30 +207,6 @@ def test_a_table_is_no_attribute():
         _ = batch.year
     with pytest.raises(AttributeError, match=r"batch.x needs the table 'feat', which was not gathered"):
         _ = batch.x
-
-
-@pytest.mark.parametrize(
-    ("word", "advice"), [("srcdata", "batch.tables"), ("edata", "block.table"), ("num_dst_nodes", "num_dst")]
-)
-def test_attributes_of_other_blocks_are_named(batch, word, advice):
-    with pytest.raises(AttributeError, match=f"ramet.Block has no '{word}': .*{advice}"):
-        getattr(batch.blocks[0], word)
-
-
-@pytest.mark.parametrize(
-    ("word", "advice"),
-    [
-        ("x", r"graph.table\('feat'\)"),
-        ("ndata", "graph.table"),
-        ("edge_index", "graph.indices"),
-        ("num_classes", "graph.table"),
-        ("metadata", "graph.node_types, graph.edge_types"),
-        ("train_mask", r"graph.split\('train'\)"),
-    ],
-)
-def test_attributes_of_other_graphs_are_named(graph, word, advice):
-    with pytest.raises(AttributeError, match=f"ramet.Graph has no '{word}': .*{advice}"):
-        getattr(graph, word)
 
 
 def test_counts_are_methods_and_say_so(graph):

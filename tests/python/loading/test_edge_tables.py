@@ -90,16 +90,11 @@ def test_rows_are_those_of_the_edges(undirected, sampler, threads, ahead):
 
 
 def test_ids_are_no_rows():
-    graph, _ = homogeneous()
+    graph, tables = homogeneous()
     block = ramet.sample(graph, np.arange(50), [4]).blocks[0]
+    assert_rows(block, tables, graph)
     wrong = graph.table("edge_attr").gather(numpy_of(block.e_id))
     assert (wrong != numpy_of(block.table("edge_attr"))).any()
-
-
-def test_blocks_of_sample_gather_on_access():
-    graph, tables = homogeneous()
-    for block in ramet.sample(graph, [3, 3, 7], FANOUTS).blocks:
-        assert_rows(block, tables, graph)
 
 
 @pytest.mark.parametrize("tables", [("edge_attr", "half"), ()])

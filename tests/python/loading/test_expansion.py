@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, WRITES, heterogeneous, numpy_of, summary
+from small_graphs import CITES, NUM_NODES, WRITES, heterogeneous, numpy_of
 
 import ramet
-
-OPTIONS = [{"expand": "once"}, {"expand": "once", "disjoint": True}, {"disjoint": True}]
 
 
 @pytest.fixture(scope="module")
@@ -28,21 +26,6 @@ def graph() -> ramet.Graph:
 def make(graph, **options) -> ramet.NeighborLoader:
     given = {"input_nodes": "train", "batch_size": 10, "shuffle": True, "seed": 3} | options
     return ramet.NeighborLoader(graph, [3, 2, 2], **given)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_batches_are_those_of_sample_for_any_threads(graph, options):
-    expected = [summary(batch) for batch in make(graph, threads=1, **options)]
-    for threads in (2, 3):
-        assert [summary(batch) for batch in make(graph, threads=threads, **options)] == expected
-    for batch in make(graph, **options):
-        one = ramet.sample(graph, batch.seeds, [3, 2, 2], seed=3, step=batch.step, **options)
-        assert batch.fingerprint() == one.fingerprint()
-        assert np.array_equal(batch.n_id, one.n_id)
-        if options.get("disjoint"):
-            assert np.array_equal(batch.batch, one.batch)
-        if batch.expand == "once":
-            assert np.array_equal(batch.edges().edge_index, one.edges().edge_index)
 
 
 def test_a_state_is_of_the_same_expansion(graph):

@@ -31,28 +31,31 @@ def expected_of(batch, name, columns):
     return rows
 
 
-LOADERS = {
-    "nodes": lambda graph, **options: ramet.NeighborLoader(graph, [4, 3], "train", 64, shuffle=True, **options),
-    "repeated seeds": lambda graph, **options: ramet.NeighborLoader(graph, [4], [3, 7, 3, 3], 4, **options),
-    "once": lambda graph, **options: ramet.NeighborLoader(graph, [4, 3], "train", 64, expand="once", **options),
-    "trees": lambda graph, **options: ramet.NeighborLoader(graph, [9, 9], "train", 64, disjoint=True, **options),
-    "time": lambda graph, **options: ramet.NeighborLoader(graph, [9, 9], "train", 64, time="time", **options),
-    "disk": lambda graph, **options: ramet.NeighborLoader(graph, [4, 3], "train", 64, placement="disk", **options),
-    "cache": lambda graph, **options: ramet.NeighborLoader(
-        graph, [4, 3], "train", 64, placement=ramet.Placement(cache_rows=500, cache_by="look-ahead"), **options
-    ),
-    "together": lambda graph, **options: ramet.NeighborLoader(
-        graph, [4, 3], "train", 64, ranks=ramet.Cooperate(), **options
-    ),
-    "links": lambda graph, **options: ramet.LinkLoader(graph, [4], np.arange(200), 64, negatives="binary", **options),
+OPTIONS = {
+    "nodes": {"shuffle": True},
+    "repeated seeds": {"input_nodes": [3, 7, 3, 3], "batch_size": 4},
+    "once": {"expand": "once"},
+    "trees": {"num_neighbors": [9, 9], "disjoint": True},
+    "time": {"num_neighbors": [9, 9], "time": "time"},
+    "disk": {"placement": "disk"},
+    "cache": {"placement": ramet.Placement(cache_rows=500, cache_by="look-ahead")},
+    "together": {"ranks": ramet.Cooperate()},
+    "links": {},
 }
 
 
-@pytest.mark.parametrize("kind", LOADERS)
+def loader_of(graph, kind: str, **options):
+    if kind == "links":
+        return ramet.LinkLoader(graph, [4], np.arange(200), 64, negatives="binary", **options)
+    given = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 64}
+    return ramet.NeighborLoader(graph, **given | OPTIONS[kind] | options)
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
 def test_no_hidden_number_is_in_a_batch(graph, kind):
     before = {name: graph.table(name).numpy().copy() for name in ("feat", "code")}
     was_root_and_neighbor = False
-    for batch in LOADERS[kind](graph, tables=("feat", "code", "label"), features=HIDE):
+    for batch in loader_of(graph, kind, tables=("feat", "code", "label"), features=HIDE):
         assert torch.equal(batch.x, expected_of(batch, "feat", COLUMNS))
         assert torch.equal(batch.tables["code"], expected_of(batch, "code", None))
         assert (batch.tables["code"][batch.num_seeds :] > 0).all()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from small_graphs import NUM_NODES, heterogeneous, homogeneous, numpy_of, summary
+from small_loaders import assert_resumes
 
 import ramet
 
@@ -77,15 +78,8 @@ def test_batches_are_the_same_for_any_threads_and_as_sampled_alone(graph, option
 
 
 def test_resuming_is_exact_and_of_the_same_times(graph):
-    loader = make(graph, input_time=INPUT_TIMES)
-    expected = [summary(batch) for batch in make(graph, input_time=INPUT_TIMES)]
-    batches = iter(loader)
-    for _ in range(7):
-        next(batches)
-    state = loader.state_dict()
-    again = make(graph, input_time=INPUT_TIMES.copy(), threads=3)
-    again.load_state_dict(state)
-    assert [summary(batch) for batch in again] == expected[7:]
+    assert_resumes(lambda: make(graph, input_time=INPUT_TIMES.copy()))
+    state = make(graph, input_time=INPUT_TIMES).state_dict()
     for other in (INPUT_TIMES + 1, WINDOWS, None):
         with pytest.raises(ValueError, match="other input times"):
             make(graph, input_time=other).load_state_dict(state)

@@ -1,8 +1,10 @@
-"""Loops that end early, by a break, an exception, a Ctrl-C or an error in a thread: no thread and no buffer is left."""
+"""Loops that end early, by a break, an exception, a Ctrl-C or an error in a thread: no thread, descriptor or buffer is
+left, and the loader works again. So it is where rows come from a disk (docs/disk.md), and with ramet.pyg's loader."""
 
 import gc
 import os
 import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,66 @@ from tries import least
 import ramet
 
 # ---- leaving the loop
+
+
+def with_pyg(graph, batch_size=10, num_workers=2):
+    pytest.importorskip("torch_geometric")
+    return ramet.pyg.NeighborLoader(graph, [-1], batch_size=batch_size, num_workers=num_workers)
+
+
+def from_disk(graph, **cache) -> ramet.NeighborLoader:
+    return make(graph, threads=2, placement=ramet.Placement(tables="disk", **cache))
+
+
+LOADERS = {
+    "memory": lambda graph: make(graph, threads=4),
+    "disk": from_disk,
+    "disk, looking ahead": lambda graph: from_disk(graph, cache_rows=20, look_ahead=1000),
+    "disk, recency": lambda graph: from_disk(graph, cache_rows=20, cache_by="recency"),
+    "pyg": with_pyg,
+}
+
+
+def leave(batches) -> None:
+    next(batches)
+
+
+def close(batches) -> None:
+    next(batches)
+    batches.close()
+    assert list(batches) == []
+
+
+def fail(batches) -> None:
+    with pytest.raises(ZeroDivisionError):
+        for _ in batches:
+            1 / 0  # noqa: B018
+
+
+def interrupt(batches) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        for _ in batches:
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_loop_that_is_left_leaves_nothing(graph, store, name):
+    loader = LOADERS[name](ramet.open(store))
+    engine = loader._engine if name == "pyg" else loader
+    threads, files = processes.threads(), processes.descriptors()
+    for end in (leave, close, fail, interrupt) * 2:
+        batches = iter(loader)
+        assert processes.threads_left(threads) <= threads, "an iterator without a batch has no threads"
+        end(batches)
+        del batches
+        assert processes.descriptors() == files
+        assert engine.buffer_bytes["in_use"] == 0
+    assert processes.threads_left(threads) <= threads
+    if name == "pyg":
+        assert sum(batch.batch_size for batch in loader) == NUM_NODES
+    else:
+        loader.set_epoch(0)
+        assert summaries(loader) == summaries(make(graph))
 
 
 def test_breaking_out_of_the_loop_leaks_nothing(graph):
@@ -45,18 +107,6 @@ def test_breaking_out_of_the_loop_leaks_nothing(graph):
     assert told.pool_bytes <= 2.5 * (told.max_prefetch + 1) * told.largest_batch_bytes
 
 
-def test_an_exception_in_the_loop_leaks_nothing(graph):
-    loader = make(graph, threads=4)
-    idle_threads = processes.threads()
-    with pytest.raises(ZeroDivisionError):
-        for batch in loader:
-            batch.step / 0
-    del batch
-    gc.collect()
-    assert processes.threads(idle_threads) == idle_threads
-    assert loader.buffer_bytes["in_use"] == 0
-
-
 def test_closing_an_iterator_stops_its_threads(graph):
     loader = make(graph, threads=3)
     idle_threads = processes.threads()
@@ -74,6 +124,25 @@ def test_a_loader_that_is_not_iterated_has_no_threads(graph):
     loaders = [make(graph, threads=8) for _ in range(10)]
     assert processes.threads(before) == before
     assert len(loaders[0]) == STEPS
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_loader_that_goes_leaves_nothing(store, name, goes_on):
+    """Before its iterator, which still has all batches, or with it, while they are on their way."""
+    graph = ramet.open(store)
+    threads, files = processes.threads(), processes.descriptors()
+    loader = LOADERS[name](graph)
+    count, batches = len(loader), iter(loader)
+    kept = [next(batches) for _ in range(3)]
+    expected = [numpy_of(batch.x).copy() for batch in kept]
+    del loader
+    if goes_on:
+        kept += batches
+        assert len(kept) == count
+    del batches
+    assert processes.descriptors() == files and processes.threads_left(threads) <= threads
+    assert all(np.array_equal(batch.x, rows) for batch, rows in zip(kept, expected))
 
 
 SLOW_LOOP = """
@@ -105,17 +174,20 @@ def test_interrupting_a_loop_over_slow_batches():
         assert output.rstrip().endswith("KeyboardInterrupt")
 
 
-def test_catching_the_interruption(graph):
-    """The loop is left in a process that lives on, and the loader goes on working in it."""
-    loader = make(graph, threads=2)
-    idle_threads = processes.threads()
+def test_interrupting_the_wait_for_a_batch_of_pyg():
+    """Of 6 million edges, one after the other, until the signal comes."""
+    graph = ramet.from_arrays(
+        np.arange(20_001) * 300, np.random.default_rng(0).integers(0, 20_000, 6_000_000, np.int32)
+    )
+    loader, threads = with_pyg(graph, batch_size=20_000, num_workers=1), processes.threads()
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        for batch in loader:
-            if batch.step == 3:
-                signal.raise_signal(signal.SIGINT)
-    gc.collect()
-    assert processes.threads(idle_threads) == idle_threads
-    assert len(summaries(loader)) == STEPS
+        timer.start()
+        while True:
+            for _ in loader:
+                pass
+    timer.join()
+    assert processes.threads_left(threads) <= threads
 
 
 # ---- errors in threads

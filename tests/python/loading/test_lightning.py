@@ -3,7 +3,6 @@
 import logging
 import warnings
 
-import numpy as np
 import pytest
 from small_graphs import WIDTH
 
@@ -180,4 +179,3 @@ def test_accelerate_hands_the_loader_back(graph, expected):
                 optimizer.zero_grad()
             run.append((batch.epoch, batch.step, loss.item()))
     assert run == expected
-    assert np.isfinite([loss for *_, loss in run]).all()

@@ -4,8 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, numpy_of, sampled
+from methods import METHODS, homogeneous
+from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, numpy_of
 from small_loaders import STEPS, make, seeds_of, summaries
+from whole import arrays_of
 
 import ramet
 
@@ -75,12 +77,27 @@ def test_threads_and_prefetching_change_nothing(graph, options):
         assert summaries(make(graph, threads=threads, prefetch=prefetch, **options)) == expected
 
 
-def test_a_batch_is_what_sample_gives(graph):
-    for batch in make(graph, shuffle=True, seed=9):
-        alone = ramet.sample(graph, batch.seeds, [4, 3], seed=9, epoch=batch.epoch, step=batch.step, threads=2)
+EXTENTS = [{}, {"expand": "once"}, {"disjoint": True}, {"expand": "once", "disjoint": True}]
+SAMPLED = [METHODS[name] | extent for name in ("uniform", "labor-2", "weighted") for extent in EXTENTS]
+SAMPLED += [{"sampler": ramet.Budget()}, {"sampler": ramet.Budget(nodes_per_tree=20)}]
+
+
+def seeds_of_two_types():
+    return heterogeneous(), {"paper": np.arange(7, 190, 3), "author": [5, 5, 199, 0]}
+
+
+@pytest.mark.parametrize("make_inputs", [lambda: (homogeneous()[0], np.arange(100)), seeds_of_two_types])
+@pytest.mark.parametrize("options", SAMPLED, ids=str)
+def test_a_batch_is_what_sample_gives(make_inputs, options):
+    graph, nodes = make_inputs()
+    if graph.is_hetero and isinstance(options.get("sampler"), ramet.Weighted):
+        pytest.skip("there are no weights")
+    options = options | {"seed": 9}
+    for batch in ramet.NeighborLoader(graph, [4, 3], nodes, 32, shuffle=True, threads=2, **options):
+        alone = ramet.sample(graph, batch.seeds, [4, 3], epoch=batch.epoch, step=batch.step, **options)
         assert alone.fingerprint() == batch.fingerprint()
-        assert sampled(alone) == sampled(batch)
-        np.testing.assert_array_equal(alone.n_id, batch.n_id)
+        for array, other in zip(arrays_of(batch), arrays_of(alone), strict=True):
+            np.testing.assert_array_equal(array, other)
 
 
 # ---- several types
@@ -98,15 +115,9 @@ def test_loading_a_heterogeneous_graph():
             np.testing.assert_array_equal(rows, graph.table("feat", node_type).numpy()[numpy_of(batch.n_id[node_type])])
         np.testing.assert_array_equal(batch.y, graph.table("label", "paper").numpy()[numpy_of(batch.seeds)])
         assert set(batch.tables["age"]) == {"author"}
-        for block in batch.blocks:
-            assert set(block.indptr) == set(graph.edge_types)
-            for edge_type, indptr in block.indptr.items():
-                assert len(indptr) == block.num_dst[edge_type[2]] + 1
-                assert indptr[-1] == len(block.indices[edge_type])
-                source, destination = numpy_of(block.edge_index[edge_type])
-                real = graph.indices(edge_type)[numpy_of(block.position[edge_type])]
-                np.testing.assert_array_equal(numpy_of(batch.n_id[edge_type[0]])[source], real)
-                assert (destination < block.num_dst[edge_type[2]]).all()
+        alone = ramet.sample(graph, ("paper", batch.seeds), fanouts, step=batch.step)
+        for array, other in zip(arrays_of(batch), arrays_of(alone), strict=True):
+            np.testing.assert_array_equal(array, other)
         assert len(batch.blocks[0].indices[REVERSE]) == 0
     assert seeds == graph.split("train", "paper").tolist()
 

@@ -14,29 +14,15 @@ def graph(**options) -> ramet.Graph:
     return ramet.from_edge_index(EDGES, 8, nodes={"feat": np.eye(8, dtype="float32")}, **options)
 
 
-def by_layerwise(mask) -> None:
-    nn = pytest.importorskip("ramet.nn")
-    nn.layerwise(graph(), [lambda x, block: x[: block.num_dst]], nodes=mask)
-
-
-def by_pyg(mask) -> None:
-    pyg = pytest.importorskip("ramet.pyg")
-    pyg.NeighborLoader(graph(), [1], mask)
-
-
-def by_shadow(mask) -> None:
-    pyg = pytest.importorskip("ramet.pyg")
-    pyg.ShaDowKHopSampler(graph(), 1, 1, node_idx=mask)
-
-
+needs = pytest.importorskip
 DOORS = {
     r"splits\['train'\]": lambda mask: graph(splits={"train": mask}),
     "input_nodes": lambda mask: ramet.NeighborLoader(graph(), [1], mask),
     r"input_nodes\['node'\]": lambda mask: ramet.NeighborLoader(graph(), [1], {"node": mask}),
     "seeds": lambda mask: ramet.sample(graph(), mask, [1]),
-    "nodes": by_layerwise,
-    "input_nodes ": by_pyg,
-    "node_idx": by_shadow,
+    "nodes": lambda mask: needs("ramet.nn").layerwise(graph(), [lambda x, block: x[: block.num_dst]], nodes=mask),
+    "input_nodes ": lambda mask: needs("ramet.pyg").NeighborLoader(graph(), [1], mask),
+    "node_idx": lambda mask: needs("ramet.pyg").ShaDowKHopSampler(graph(), 1, 1, node_idx=mask),
 }
 
 

@@ -118,27 +118,6 @@ def test_rows_as_bfloat16():
             assert batch.x.view(torch.int16).equal(expected.x.view(torch.int16))
 
 
-def test_a_state_is_continued():
-    options = NEEDED | {"placement": ramet.Placement(cache_rows=50, cache_by="degree")}
-    loader, again = ramet.NeighborLoader(homogeneous(), **options), ramet.NeighborLoader(homogeneous(), **options)
-    batches = iter(loader)
-    next(batches)
-    again.load_state_dict(loader.state_dict())
-    for batch, expected in zip(again, batches, strict=True):
-        assert_same(batch, expected)
-        assert batch.cache_use == expected.cache_use
-
-
-def test_a_given_table_is_not_cached():
-    """It may be written to."""
-    table = ramet.Table(np.zeros((NUM_NODES, 3), np.float32))
-    placement = ramet.Placement(cache_rows=50)
-    loader = ramet.NeighborLoader(homogeneous(), placement=placement, **NEEDED | {"tables": {"feat": table}})
-    assert "given table" in loader.placement["feat"].why
-    for batch in loader:
-        assert batch.cache_use == {"hits": 0, "misses": 0}
-
-
 def test_the_decision_says_why():
     graph = homogeneous()
     loader = ramet.NeighborLoader(graph, **NEEDED)

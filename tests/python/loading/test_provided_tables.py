@@ -126,12 +126,14 @@ def test_states_and_samples_do_not_depend_on_tables(graph):
     assert [batch.fingerprint() for batch in given] == [batch.fingerprint() for batch in plain]
 
 
-def test_rows_of_a_given_table_are_not_cached(graph):
+@pytest.mark.parametrize("ranks", [None, ramet.Cooperate()], ids=["alone", "together"])
+def test_rows_of_a_given_table_are_not_cached(graph, ranks):
     """A cache would hand out rows from before they were written."""
     pytest.importorskip("torch")
     table = created(rows_of(graph))
-    options = {"ranks": ramet.Cooperate(), "placement": ramet.Placement(cache_rows=500)} | NEEDED
+    options = {"ranks": ranks, "placement": ramet.Placement(cache_rows=500)} | NEEDED
     loader = ramet.NeighborLoader(graph, tables={"feat": table}, **options)
+    assert ranks is not None or "given table" in loader.placement["feat"].why
     for value in (1, 2):
         table.scatter(np.arange(NUM_NODES), np.full((NUM_NODES, WIDTH), value, np.float32))
         assert all((batch.x == value).all() for batch in loader)
@@ -139,25 +141,14 @@ def test_rows_of_a_given_table_are_not_cached(graph):
 
 
 SHORT = ramet.Table(np.zeros((10, 2)))
+SEVERAL = r"tables\['feat'\] is .*, expected a dict by node type; there is \['author', 'paper'\]"
 WRONG = [
     ({"feat": SHORT}, ValueError, "table 'feat' has 10 rows, but node type '.*' has 1000 nodes"),
     ({"feat": np.zeros(NUM_NODES)}, TypeError, r"tables\['feat'\] .* expected a ramet.Table or None"),
     ({"feat": {"paper": SHORT}}, ValueError, r"tables\['feat'\] is of 'paper', which is no node type; there is"),
 ]
-
-
-@pytest.mark.parametrize("tables, error, words", WRONG)
-def test_what_does_not_fit_is_refused(graph, tables, error, words):
-    with pytest.raises(error, match=words):
-        ramet.NeighborLoader(graph, tables=tables, **NEEDED)
-
-
 WRONG_TYPES = [
-    (
-        {"feat": SHORT},
-        TypeError,
-        r"tables\['feat'\] is .*, expected a dict by node type; there is \['author', 'paper'\]",
-    ),
+    ({"feat": SHORT}, TypeError, SEVERAL),
     ({"feat": {"author": SHORT}}, ValueError, "table 'feat' has 10 rows, but node type 'author' has 200 nodes"),
     ({"age": {"paper": None}}, KeyError, "age"),
     ({"w": {CITES: SHORT}}, ValueError, "which is no node type"),
@@ -165,7 +156,13 @@ WRONG_TYPES = [
 ]
 
 
-@pytest.mark.parametrize("tables, error, words", WRONG_TYPES)
-def test_what_does_not_fit_a_heterogeneous_graph_is_refused(tables, error, words):
+@pytest.mark.parametrize(
+    ("is_hetero", "tables", "error", "words"),
+    [*((False, *case) for case in WRONG), *((True, *case) for case in WRONG_TYPES)],
+)
+def test_what_does_not_fit_is_refused(graph, is_hetero, tables, error, words):
     with pytest.raises(error, match=words):
-        ramet.NeighborLoader(heterogeneous(), [2], ("paper", "train"), tables=tables)
+        if is_hetero:
+            ramet.NeighborLoader(heterogeneous(), [2], ("paper", "train"), tables=tables)
+        else:
+            ramet.NeighborLoader(graph, tables=tables, **NEEDED)

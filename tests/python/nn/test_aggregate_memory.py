@@ -5,15 +5,13 @@ import resource
 import weakref
 
 import pytest
+import torch
+from block_edges import random_edges
+from tries import least
 
-torch = pytest.importorskip("torch")
-
-from block_edges import random_edges  # noqa: E402  (needs torch)
-from tries import least  # noqa: E402
-
-from ramet import _core  # noqa: E402
-from ramet._support.old_torch import IS_OLD  # noqa: E402
-from ramet.nn import BlockEdges, aggregate, edge_softmax  # noqa: E402
+from ramet import _core
+from ramet._support.old_torch import IS_OLD
+from ramet.nn import BlockEdges, aggregate, edge_softmax
 
 REDUCTIONS = ["sum", "mean", "max", "min", "softmax", "weighted sum", "weighted mean"]
 
@@ -68,19 +66,24 @@ def test_bits_of_many_edges_do_not_depend_on_threads(many_edges, reduce):
     assert_same_for_any_threads(many_edges, reduce, torch.float32, width=4)
 
 
-def test_large_results_and_gradients_are_recycled(edges):
-    x = torch.ones(edges.num_src, 256, requires_grad=True)
-    grad = torch.ones(edges.num_dst, 256)
+def assert_recycled(nbytes: int, step) -> None:
+    """A step, whose results have so many bytes, takes few page faults after the first ones."""
 
     def faults_of_ten_steps() -> int:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         for _ in range(10):
-            torch.autograd.grad(aggregate(edges, x), x, grad)
+            step()
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
     faults_of_ten_steps()
-    fresh = 10 * (x.nbytes + grad.nbytes) // resource.getpagesize()
+    fresh = 10 * nbytes // resource.getpagesize()
     assert least(faults_of_ten_steps, fresh / 20) < fresh / 20
+
+
+def test_large_results_and_gradients_are_recycled(edges):
+    x = torch.ones(edges.num_src, 256, requires_grad=True)
+    grad = torch.ones(edges.num_dst, 256)
+    assert_recycled(x.nbytes + grad.nbytes, lambda: torch.autograd.grad(aggregate(edges, x), x, grad))
 
 
 def test_what_belongs_to_edges_is_recycled(edges):
@@ -88,16 +91,11 @@ def test_what_belongs_to_edges_is_recycled(edges):
     x, grad = torch.ones(edges.num_src, 8), torch.ones(edges.num_edges, 8)
     of_rows = torch.ones(edges.num_dst, 8)
 
-    def faults_of_ten_steps() -> int:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        for _ in range(10):
-            torch.autograd.grad(edge_softmax(edges, scores), scores, grad)
-            torch.autograd.grad(aggregate(edges, x, "sum", scores), scores, of_rows)
-        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    def step():
+        torch.autograd.grad(edge_softmax(edges, scores), scores, grad)
+        torch.autograd.grad(aggregate(edges, x, "sum", scores), scores, of_rows)
 
-    faults_of_ten_steps()
-    fresh = 30 * scores.nbytes // resource.getpagesize()
-    assert least(faults_of_ten_steps, fresh / 20) < fresh / 20
+    assert_recycled(3 * scores.nbytes, step)
 
 
 def test_a_view_keeps_memory_from_being_reused(edges):

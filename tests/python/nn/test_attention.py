@@ -1,31 +1,19 @@
 """GATConv, GATv2Conv and edge_softmax: against PyG's with the same weights, gradients, threads, and wrong calls."""
 
+import beside_pyg
 import pytest
+import torch
+from beside_pyg import OUT, WIDTH, compare
+from block_edges import edge_index_of, random_edges, rows
+from small_graphs import homogeneous
+from torch_geometric.utils import softmax
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
-from small_graphs import homogeneous  # noqa: E402
-from torch_geometric.utils import softmax  # noqa: E402
-
-import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
-from ramet.nn import BlockEdges, attention  # noqa: E402
+import ramet
+from ramet import nn
+from ramet.nn import BlockEdges, attention
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-WIDTH, OUT = 6, 4
-BLOCKS = {
-    "small": (30, 12, 90),
-    "square": (20, 20, 200),
-    "wide": (900, 40, 1000),
-    "hub": (60, 3, 700),
-    "one": (1, 1, 3),
-    "no edges": (5, 3, 0),
-    "no destinations": (5, 0, 0),
-    "nothing": (0, 0, 0),
-    "more destinations": (3, 8, 20),
-}
+BLOCKS = beside_pyg.BLOCKS | {"more destinations": (3, 8, 20)}
 OPTIONS = {
     "plain": {},
     "heads": {"heads": 6},
@@ -41,47 +29,15 @@ OPTIONS = {
 
 
 def block(kind: str) -> BlockEdges:
-    """With self loops among the edges, and destinations without edges."""
-    edges = random_edges(*BLOCKS[kind], seed=3)
-    if edges.num_edges:
-        edges.indices[: edges.num_edges // 5] = edges.destinations[: edges.num_edges // 5].clamp(max=edges.num_src - 1)
-    return BlockEdges(edges.indptr, edges.indices, edges.num_src)
+    return beside_pyg.block(*BLOCKS[kind])
 
 
 def pair(name: str, *args, dtype=torch.float64, **options):
-    """Our layer and PyG's with the same weights, which are loaded both ways."""
-    torch.manual_seed(5)
-    ours, theirs = (getattr(module, name)(*args, **options).to(dtype) for module in (nn, pyg))
-    ours.load_state_dict(theirs.state_dict())
-    for parameter in ours.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)
-    theirs.load_state_dict(ours.state_dict())
-    return ours, theirs
+    return beside_pyg.pair(lambda m: getattr(m, name)(*args, **options), dtype)
 
 
-def rows(count, *shape, dtype=torch.float64, seed=2):
-    return torch.randn(count, *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def compare(ours, theirs, x, edges, features, tolerance):
-    """Results, and gradients of rows, features and parameters. `x`: rows, or a pair."""
-    results = []
-    for conv, graph in (ours, edges), (theirs, edge_index_of(edges)):
-        given = [part.clone().requires_grad_() for part in (x if isinstance(x, tuple) else (x,))]
-        of_edges = None if features is None else features.clone().requires_grad_()
-        out = conv(tuple(given) if isinstance(x, tuple) else given[0], graph, of_edges)[: edges.num_dst]
-        wanted = [*given, *([] if of_edges is None else [of_edges]), *conv.parameters()]
-        loss = (out * rows(*out.shape, dtype=out.dtype)).sum()
-        grads = torch.autograd.grad(loss, wanted, allow_unused=True)
-        results.append([out, *(torch.zeros_like(w) if g is None else g for w, g in zip(wanted, grads, strict=True))])
-    for mine, other in zip(*results, strict=True):
-        torch.testing.assert_close(
-            mine, other, rtol=tolerance, atol=tolerance * max(1, other.abs().sum().item() ** 0.5)
-        )
-
-
-def features_for(options: dict, edges: BlockEdges, dtype=torch.float64):
-    return rows(edges.num_edges, options["edge_dim"], dtype=dtype) if "edge_dim" in options else None
+def features_for(options: dict, edges: BlockEdges) -> list:
+    return [rows(edges.num_edges, options["edge_dim"])] if "edge_dim" in options else []
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
@@ -93,9 +49,9 @@ def test_a_layer_is_that_of_pyg(name, options, kind):
         options = options | {"fill_value": 2.0}  # PyG cannot reduce features of so many destinations
     ours, theirs = pair(name, WIDTH, OUT, **options)
     x = (rows(edges.num_src, WIDTH), rows(edges.num_dst, WIDTH, seed=9))
-    compare(ours, theirs, x, edges, features_for(options, edges), 1e-12)
+    compare(ours, theirs, x, edges, *features_for(options, edges))
     if edges.num_dst <= edges.num_src:
-        compare(ours, theirs, x[0], edges, features_for(options, edges), 1e-12)
+        compare(ours, theirs, x[0], edges, *features_for(options, edges))
 
 
 @pytest.mark.parametrize("fill_value", ["add", "min", "max", "mul"])
@@ -104,16 +60,16 @@ def test_features_of_loops_are_those_of_pyg(fill_value):
     for kind in "small", "hub", "no edges":
         edges = block(kind)
         ours, theirs = pair("GATv2Conv", WIDTH, OUT, **options)
-        compare(ours, theirs, rows(edges.num_src, WIDTH), edges, features_for(options, edges), 1e-12)
+        compare(ours, theirs, rows(edges.num_src, WIDTH), edges, *features_for(options, edges))
 
 
 @pytest.mark.parametrize(("width", "channels"), [(64, 3), (3, 64), (33, 47)])
 @pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
 def test_a_layer_in_float32_is_that_of_pyg_whatever_comes_first(name, width, channels):
-    for kind in "small", "wide", "hub":
+    for kind in "small", "many sources", "hub":
         edges = block(kind)
         ours, theirs = pair(name, width, channels, heads=4, dtype=torch.float32)
-        compare(ours, theirs, rows(edges.num_src, width, dtype=torch.float32) / 8, edges, None, 1e-5)
+        compare(ours, theirs, rows(edges.num_src, width, dtype=torch.float32) / 8, edges, tolerance=1e-5)
 
 
 @pytest.mark.parametrize("options", [{}, {"share_weights": True}, {"edge_dim": 2, "bias": False}])
@@ -124,14 +80,14 @@ def test_maps_of_two_widths_and_of_unknown_ones(options):
         more = {} if name == "GATConv" else {k: v for k, v in options.items() if k == "share_weights"}
         more |= {k: v for k, v in options.items() if k != "share_weights"}
         if more.get("share_weights"):
-            compare(*pair(name, WIDTH, OUT, **more), x[0], edges, None, 1e-12)
+            compare(*pair(name, WIDTH, OUT, **more), x[0], edges)
             continue
         ours, theirs = pair(name, (WIDTH, 5), OUT, **more)
-        compare(ours, theirs, x, edges, features_for(more, edges), 1e-12)
+        compare(ours, theirs, x, edges, *features_for(more, edges))
         lazy = getattr(nn, name)((-1, -1), OUT, **more).double()
         lazy.load_state_dict(ours.state_dict())
         features = features_for(more, edges)
-        assert torch.equal(lazy(x, edges, features), ours(x, edges, features))
+        assert torch.equal(lazy(x, edges, *features), ours(x, edges, *features))
 
 
 def test_sources_alone_have_scores_too():

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
+import torch.distributed as dist
 
-torch = pytest.importorskip("torch")
-
-import torch.distributed as dist  # noqa: E402  (needs torch)
-
-from ramet.distributed import BatchNorm, context  # noqa: E402
-from ramet.nn import cooperation  # noqa: E402
-from ramet.nn.batch_norm import convert  # noqa: E402
+from ramet.distributed import BatchNorm, context
+from ramet.nn import cooperation
+from ramet.nn.batch_norm import convert
 
 WORLD = 3
 WIDTH, STEPS = 5, 3

@@ -5,22 +5,11 @@ import os
 
 import numpy as np
 import pytest
+import torch
+from embedding_rows import OPTIMIZERS, all_rows, assert_same_rows
 
 import ramet
 from ramet.commands.main import main
-
-torch = pytest.importorskip("torch")
-
-MAKERS = {
-    "SGD": lambda embeddings: ramet.optim.SGD(embeddings, lr=0.1),
-    "AdaGrad": lambda embeddings: ramet.optim.AdaGrad(embeddings, lr=0.1),
-    "row-wise AdaGrad": lambda embeddings: ramet.optim.AdaGrad(embeddings, lr=0.1, rowwise=True),
-    "RMSProp": lambda embeddings: ramet.optim.RMSProp(embeddings, lr=0.1),
-    "Adam": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1),
-    "Adam of all steps": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1, steps="all"),
-    "rounded Adam": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1, rounding="stochastic", seed=7),
-}
-
 
 PLACES = [{}, {"placement": "chunked"}, {"placement": "distributed", "ownership": "hash"}]
 
@@ -41,29 +30,16 @@ def train(optimizer, steps) -> None:
         optimizer.step()
 
 
-def all_rows(optimizer) -> list[np.ndarray]:
-    """Weights and state, as bytes."""
-    tables = []
-    for embedding in optimizer.embeddings:
-        tables += [embedding.table, *optimizer.state_of(embedding).values()]
-    return [table.gather(np.arange(len(table))).view(np.uint8) for table in tables]
-
-
-def check_equal(optimizer, other) -> None:
-    for rows, others in zip(all_rows(optimizer), all_rows(other), strict=True):
-        np.testing.assert_array_equal(rows, others)
-
-
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_training_continues_to_the_bit(tmp_path, name):
-    optimizer = MAKERS[name](some_embeddings())
+    optimizer = OPTIMIZERS[name](some_embeddings())
     train(optimizer, range(3))
     optimizer.save(tmp_path / "checkpoint")
     train(optimizer, range(3, 6))
-    again = MAKERS[name](some_embeddings(seed=9))
+    again = OPTIMIZERS[name](some_embeddings(seed=9))
     again.load(tmp_path / "checkpoint")
     train(again, range(3, 6))
-    check_equal(optimizer, again)
+    assert_same_rows(optimizer, again)
 
 
 @pytest.mark.parametrize("to", PLACES)
@@ -74,7 +50,7 @@ def test_placements_and_owners_may_be_others(tmp_path, of, to):
     optimizer.save(tmp_path / "checkpoint")
     again = ramet.optim.Adam(some_embeddings(seed=9, **to))
     again.load(tmp_path / "checkpoint")
-    check_equal(optimizer, again)
+    assert_same_rows(optimizer, again)
 
 
 def test_options_are_those_of_the_checkpoint(tmp_path):
@@ -116,31 +92,36 @@ def test_numpy_reads_it(tmp_path):
     np.testing.assert_array_equal(weight.numpy(), embedding.table.numpy())
 
 
+def assert_refused(optimizer, path, error, match) -> None:
+    """And nothing has changed."""
+    before = [rows.copy() for rows in all_rows(optimizer)]
+    with pytest.raises(error, match=match):
+        optimizer.load(path)
+    for rows, others in zip(all_rows(optimizer), before, strict=True):
+        np.testing.assert_array_equal(rows, others)
+
+
 @pytest.mark.parametrize(
     ("other", "match"),
     [
-        (lambda: MAKERS["SGD"](some_embeddings()), r"is a checkpoint of optimizer Adam, but this is one of SGD"),
-        (lambda: MAKERS["Adam"](some_embeddings()[0]), r"embedding-1.*bfloat16\[30, 3\]"),
-        (lambda: MAKERS["Adam of all steps"](some_embeddings()), r"int32\[50\].*but this"),
-        (lambda: MAKERS["Adam"]([ramet.nn.Embedding(51, 4), *some_embeddings()[1:]]), r"\[50, 4\].*\[51, 4\]"),
+        (lambda: OPTIMIZERS["SGD"](some_embeddings()), r"is a checkpoint of optimizer Adam, but this is one of SGD"),
+        (lambda: OPTIMIZERS["Adam"](some_embeddings()[0]), r"embedding-1.*bfloat16\[30, 3\]"),
+        (lambda: OPTIMIZERS["Adam of all steps"](some_embeddings()), r"int32\[50\].*but this"),
+        (lambda: OPTIMIZERS["Adam"]([ramet.nn.Embedding(51, 4), *some_embeddings()[1:]]), r"\[50, 4\].*\[51, 4\]"),
         (
-            lambda: MAKERS["Adam"]([ramet.nn.Embedding(50, 4, "float16"), *some_embeddings()[1:]]),
+            lambda: OPTIMIZERS["Adam"]([ramet.nn.Embedding(50, 4, "float16"), *some_embeddings()[1:]]),
             r"32\[50, .*16\[50, 4",
         ),
     ],
 )
 def test_what_does_not_fit_changes_nothing(tmp_path, other, match):
-    MAKERS["Adam"](some_embeddings(seed=5)).save(tmp_path / "checkpoint")
+    OPTIMIZERS["Adam"](some_embeddings(seed=5)).save(tmp_path / "checkpoint")
     optimizer = other()
-    before = [rows.copy() for rows in all_rows(optimizer)]
-    with pytest.raises(ValueError, match=match):
-        optimizer.load(tmp_path / "checkpoint")
-    for rows, others in zip(all_rows(optimizer), before, strict=True):
-        np.testing.assert_array_equal(rows, others)
+    assert_refused(optimizer, tmp_path / "checkpoint", ValueError, match)
 
 
 def test_mixed_and_damaged_checkpoints(tmp_path):
-    optimizer = MAKERS["Adam"](some_embeddings())
+    optimizer = OPTIMIZERS["Adam"](some_embeddings())
     for name in ("one", "two"):
         optimizer.save(tmp_path / name)
     text = (tmp_path / "one/parts.json").read_text()
@@ -154,7 +135,7 @@ def test_mixed_and_damaged_checkpoints(tmp_path):
         optimizer.load(tmp_path / "none")
     with pytest.raises(FileNotFoundError, match=r"parts\.json"):
         optimizer.load(tmp_path)
-    MAKERS["Adam"](some_embeddings()).save(tmp_path / "one")
+    OPTIMIZERS["Adam"](some_embeddings()).save(tmp_path / "one")
     text = (tmp_path / "one/parts.json").read_text()
     for changed, match in [
         ("", "is not the text"),
@@ -187,31 +168,27 @@ def test_mixed_and_damaged_checkpoints(tmp_path):
     "file", ["part-0/node/embedding-0/weight.npy", "part-0/node/embedding-1/moment2.npy", "parts.json"]
 )
 def test_a_flipped_bit_is_found(tmp_path, capsys, file):
-    MAKERS["Adam"](some_embeddings(seed=5)).save(tmp_path / "checkpoint")
+    OPTIMIZERS["Adam"](some_embeddings(seed=5)).save(tmp_path / "checkpoint")
     assert main(["verify", str(tmp_path / "checkpoint")]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'checkpoint'}: ok\n"
     path = tmp_path / "checkpoint" / file
     content = bytearray(path.read_bytes())
     content[content.rfind(b"0.1") if file == "parts.json" else -1] ^= 1  # 0.1 becomes 1.1
     path.write_bytes(content)
-    optimizer = MAKERS["Adam"](some_embeddings())
-    before = [rows.copy() for rows in all_rows(optimizer)]
-    with pytest.raises(ramet.CorruptStoreError, match=f"{file}: its SHA-256 is"):
-        optimizer.load(tmp_path / "checkpoint")
-    for rows, others in zip(all_rows(optimizer), before, strict=True):
-        np.testing.assert_array_equal(rows, others)
+    optimizer = OPTIMIZERS["Adam"](some_embeddings())
+    assert_refused(optimizer, tmp_path / "checkpoint", ramet.CorruptStoreError, f"{file}: its SHA-256 is")
     assert main(["verify", str(tmp_path / "checkpoint")]) == 1
     assert f"{file}: its SHA-256 is" in capsys.readouterr().err
 
 
 def test_a_checkpoint_without_checksums_is_loaded(tmp_path, capsys):
     """As they were written before."""
-    optimizer, again = MAKERS["Adam"](some_embeddings(seed=5)), MAKERS["Adam"](some_embeddings())
+    optimizer, again = OPTIMIZERS["Adam"](some_embeddings(seed=5)), OPTIMIZERS["Adam"](some_embeddings())
     optimizer.save(tmp_path / "checkpoint")
     for place in (tmp_path / "checkpoint", tmp_path / "checkpoint/part-0"):
         (place / "checksums.txt").unlink()
     again.load(tmp_path / "checkpoint")
-    check_equal(optimizer, again)
+    assert_same_rows(optimizer, again)
     assert main(["verify", str(tmp_path / "checkpoint")]) == 0
     assert "no checksums.txt" in capsys.readouterr().out
     (tmp_path / "checkpoint/parts.json").write_text("{}")
@@ -220,7 +197,7 @@ def test_a_checkpoint_without_checksums_is_loaded(tmp_path, capsys):
 
 
 def test_a_checkpoint_is_refused_where_something_else_is(tmp_path):
-    optimizer = MAKERS["SGD"](some_embeddings())
+    optimizer = OPTIMIZERS["SGD"](some_embeddings())
     ramet.save(ramet.from_arrays([0, 0], []), tmp_path / "store")
     for name in ("store", "store/inner"):
         with pytest.raises(ValueError, match="store"):

@@ -1,45 +1,17 @@
 """The layers of ramet.nn against PyG's, with the same weights, on random blocks."""
 
 import pytest
+import torch
+import torch_geometric.nn as pyg
+from beside_pyg import BLOCKS, OUT, WIDTH, block, compare, pair
+from block_edges import edge_index_of, rows
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-from block_edges import edge_index_of  # noqa: E402  (needs torch)
-
-from ramet import nn  # noqa: E402
-from ramet.nn import BlockEdges  # noqa: E402
-from ramet.nn.conv.linear import Linear  # noqa: E402
+from ramet import nn
+from ramet._support.old_torch import IS_OLD
+from ramet.nn import BlockEdges
+from ramet.nn.conv.linear import Linear
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-WIDTH, OUT = 6, 4
-
-
-def block(kind: str) -> BlockEdges:
-    """Parallel edges, self loops and destinations without edges in all that have edges."""
-    num_src, num_dst, num_edges = {
-        "small": (30, 12, 90),
-        "wide": (200, 150, 300),
-        "hub": (60, 3, 500),
-        "one": (1, 1, 3),
-        "no edges": (5, 3, 0),
-        "no destinations": (5, 0, 0),
-        "nothing": (0, 0, 0),
-    }[kind]
-    generator = torch.Generator().manual_seed(3)
-    destination = torch.randint(0, max(num_dst - num_dst // 4, 1), (num_edges,), generator=generator)
-    source = torch.randint(0, max(num_src, 1), (num_edges,), generator=generator)
-    source[: num_edges // 4] = destination[: num_edges // 4]
-    source[: num_edges // 20] = source[0] if num_edges else 0
-    return BlockEdges(*_csc(torch.stack([source, destination]), num_src, num_dst))
-
-
-def _csc(edge_index, num_src, num_dst):
-    edges = BlockEdges.from_edge_index(edge_index, num_src, num_dst)
-    return edges.indptr, edges.indices, num_src
-
-
-KINDS = ["small", "wide", "hub", "one", "no edges", "no destinations", "nothing"]
 
 
 def mlp(width=WIDTH):
@@ -76,69 +48,24 @@ RGCN = {
 }
 
 
-def pair(make, dtype=torch.float64):
-    """Our layer and PyG's with the same random weights, biases too."""
-    ours, theirs = make(nn).to(dtype), make(pyg).to(dtype)
-    torch.manual_seed(5)
-    for parameter in ours.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)
-    theirs.load_state_dict(ours.state_dict())
-    return ours, theirs
+@pytest.mark.parametrize("kind", BLOCKS)
+@pytest.mark.parametrize(("name", "weighted"), [*((n, False) for n in LAYERS), *((n, True) for n in WEIGHTED)])
+def test_a_layer_is_that_of_pyg(name, weighted, kind):
+    edges = block(*BLOCKS[kind])
+    weight = [rows(edges.num_edges, seed=4).abs() + 0.1] if weighted else []
+    compare(*pair(LAYERS[name]), rows(edges.num_src, WIDTH), edges, *weight)
 
 
-def on_the_block(conv, x, edges, *more):
-    """PyG's layer, all rows in and out: what it says of destinations."""
-    return conv(x, edge_index_of(edges), *more)[: edges.num_dst]
-
-
-def compare(ours, theirs, x, edges, *more, call=None, atol=1e-12):
-    """Results, and gradients of rows, parameters and floating arguments."""
-    results = []
-    for conv, run in (ours, lambda c, x, e, *m: c(x, e, *m)), (theirs, call or on_the_block):
-        rows = x.clone().requires_grad_()
-        arguments = [a.clone().requires_grad_() if a.is_floating_point() else a for a in more]
-        out = run(conv, rows, edges, *arguments)
-        wanted = [rows, *[a for a in arguments if a.requires_grad], *conv.parameters()]
-        weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-        grads = torch.autograd.grad((out * weights).sum(), wanted, allow_unused=True)
-        grads = [torch.zeros_like(w) if g is None else g for w, g in zip(wanted, grads)]
-        results.append((out, grads))
-    torch.testing.assert_close(*(out for out, _ in results), rtol=atol, atol=atol)
-    for mine, other in zip(*(grads for _, grads in results), strict=True):
-        torch.testing.assert_close(mine, other, rtol=atol, atol=atol)
-
-
-def rows(count, *shape, dtype=torch.float64, seed=2):
-    return torch.randn(count, *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_that_of_pyg(name, kind):
-    edges = block(kind)
-    x = rows(edges.num_src, WIDTH)
-    ours, theirs = pair(LAYERS[name])
-    compare(ours, theirs, x, edges)
-
-
+@pytest.mark.skipif(not IS_OLD, reason="test_compile.py compiles the same layers, each in one graph")
 @pytest.mark.parametrize("name", ["sage", "gcn", "gat"])
 def test_a_compiled_model_computes_the_same(name):
-    """With every torch, in one graph or around the layer."""
+    """Around the layer."""
     torch._dynamo.reset()
-    edges = block("small")
+    edges = block(*BLOCKS["small"])
     ours, _ = pair((LAYERS | {"gat": lambda m: m.GATConv(WIDTH, OUT)})[name])
     compiled = torch.compile(lambda x: ours(x.relu(), edges).relu(), backend="eager")
     x = rows(edges.num_src, WIDTH)
     torch.testing.assert_close(compiled(x), ours(x.relu(), edges).relu())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_a_weighted_layer_is_that_of_pyg(name, kind):
-    edges = block(kind)
-    x, weight = rows(edges.num_src, WIDTH), rows(edges.num_edges, seed=4).abs() + 0.1
-    ours, theirs = pair(LAYERS[name])
-    compare(ours, theirs, x, edges, weight)
 
 
 def test_edges_that_are_none():
@@ -152,13 +79,12 @@ def test_gcn_refuses_destinations_that_are_no_sources():
         nn.GCNConv(WIDTH, OUT)(rows(2, WIDTH, dtype=torch.float32), edges)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BLOCKS)
 @pytest.mark.parametrize("name", RGCN)
 def test_relations_are_those_of_pyg(name, kind):
-    edges = block(kind)
-    x = rows(edges.num_src, WIDTH)
+    edges = block(*BLOCKS[kind])
     edge_type = torch.arange(edges.num_edges) * 7 % (RELATIONS - 1)  # the last has none
-    compare(*pair(RGCN[name]), x, edges, edge_type)
+    compare(*pair(RGCN[name]), rows(edges.num_src, WIDTH), edges, edge_type)
 
 
 HETERO = {
@@ -171,7 +97,7 @@ HETERO = {
 @pytest.mark.filterwarnings("ignore:There exist node types")
 @pytest.mark.parametrize("aggr", ["sum", "mean", "min", "max", "cat", None])
 def test_types_together_are_those_of_pyg(aggr):
-    small, wide = block("small"), block("wide")
+    small, wide = block(*BLOCKS["small"]), block(*BLOCKS["wide"])
     edges = dict(zip(HETERO, [small, BlockEdges(wide.indptr[:13], wide.indices[: wide.indptr[12]], 200), small]))
     ours, theirs = pair(lambda m: m.HeteroConv({t: make(m) for t, make in HETERO.items()}, aggr=aggr))
     x = {"paper": rows(30, WIDTH), "author": rows(200, 3, seed=7)}
@@ -218,7 +144,7 @@ CALLING_MAPS = {
 
 @pytest.mark.parametrize("name", CALLING_MAPS)
 def test_a_map_that_returns_its_input_leaves_the_callers_rows_alone(name):
-    conv, edges = CALLING_MAPS[name](), block("small")
+    conv, edges = CALLING_MAPS[name](), block(*BLOCKS["small"])
     for child, module in conv.named_children():
         if isinstance(module, Linear):
             setattr(conv, child, torch.nn.Identity())

@@ -1,12 +1,10 @@
 """The engine's kernels against their twin of torch's operators: the same bits, by docs/semantics.md, section 20."""
 
 import pytest
+import torch
+from block_edges import random_edges
 
-torch = pytest.importorskip("torch")
-
-from block_edges import random_edges  # noqa: E402  (needs torch)
-
-from ramet.nn import core_ops, torch_ops  # noqa: E402
+from ramet.nn import core_ops, torch_ops
 
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
 SIZES = [(40, 25, 150), (300, 2, 900), (5, 3, 0), (0, 4, 0)]

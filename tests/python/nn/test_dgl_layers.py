@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import ramet  # noqa: E402  (needs torch)
-from ramet.nn import GATConv, GATv2Conv, GCNConv, GINConv, RGCNConv, SAGEConv  # noqa: E402
+import ramet
+from ramet.nn import GATConv, GATv2Conv, GCNConv, GINConv, RGCNConv, SAGEConv
 
 PAGE = Path(__file__).parents[3] / "docs" / "dgl.md"
 IN, OUT, HEADS, RELATIONS = 6, 4, 2, 3

@@ -6,22 +6,15 @@ import pickle
 import resource
 
 import numpy as np
+import processes
 import pytest
+import torch
+from embedding_rows import OPTIMIZERS, assert_same_rows
+from refusals import error_of
 
 import ramet
 
-torch = pytest.importorskip("torch")
-
 ROWS, WIDTH, BATCH = 200, 67, 60
-
-MAKERS = {
-    "SGD": lambda embeddings: ramet.optim.SGD(embeddings, lr=0.1),
-    "AdaGrad": lambda embeddings: ramet.optim.AdaGrad(embeddings, lr=0.1),
-    "row-wise AdaGrad": lambda embeddings: ramet.optim.AdaGrad(embeddings, lr=0.1, rowwise=True),
-    "RMSProp": lambda embeddings: ramet.optim.RMSProp(embeddings, lr=0.1),
-    "Adam": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1),
-    "rounded Adam": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1, rounding="stochastic", seed=7),
-}
 
 
 def on_disk(path, cache_rows, **options):
@@ -45,29 +38,18 @@ def train(optimizer, steps, announced=0) -> None:
         optimizer.step()
 
 
-def all_rows(optimizer) -> list[np.ndarray]:
-    (embedding,) = optimizer.embeddings
-    tables = [embedding.table, *optimizer.state_of(embedding).values()]
-    return [table.gather(np.arange(ROWS)).view(np.uint8) for table in tables]
-
-
-def check_equal(optimizer, other) -> None:
-    for rows, others in zip(all_rows(optimizer), all_rows(other), strict=True):
-        np.testing.assert_array_equal(rows, others)
-
-
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_those_of_rows_in_memory_to_the_bit(tmp_path, name):
     dtype = "bfloat16" if name == "rounded Adam" else "float32"
-    expected = MAKERS[name](ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3))
+    expected = OPTIMIZERS[name](ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3))
     train(expected, range(6))
     threads = torch.get_num_threads()
     try:
         for cache_rows, count, announced in ((0, 1, 0), (1, 2, 0), (20, 2, 1), (100, 1, 2), (10 * ROWS, 2, 0)):
             torch.set_num_threads(count)
-            optimizer = MAKERS[name](on_disk(tmp_path, cache_rows, dtype=dtype))
+            optimizer = OPTIMIZERS[name](on_disk(tmp_path, cache_rows, dtype=dtype))
             train(optimizer, range(6), announced)
-            check_equal(optimizer, expected)
+            assert_same_rows(optimizer, expected)
             assert os.listdir(tmp_path) == []
     finally:
         torch.set_num_threads(threads)
@@ -78,20 +60,20 @@ def test_a_checkpoint_goes_to_a_disk_and_back_to_memory(tmp_path):
     for name in ("SGD", "Adam", "rounded Adam"):
         dtype = "bfloat16" if name == "rounded Adam" else "float32"
         embeddings = [on_disk(tmp_path / "rows", 30, dtype=dtype) for _ in range(2)]
-        optimizer, again = (MAKERS[name](embedding) for embedding in embeddings)
-        in_memory = MAKERS[name](ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=5))
+        optimizer, again = (OPTIMIZERS[name](embedding) for embedding in embeddings)
+        in_memory = OPTIMIZERS[name](ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=5))
         train(optimizer, range(4))
         optimizer.save(tmp_path / "checkpoint")
         train(again, range(9, 12))  # rows that are overwritten
         for other in (again, in_memory):
             other.load(tmp_path / "checkpoint")
-            check_equal(optimizer, other)
+            assert_same_rows(optimizer, other)
         in_memory.save(tmp_path / "checkpoint")
         again.load(tmp_path / "checkpoint")
         for each in (optimizer, again, in_memory):
             train(each, range(4, 7))
-        check_equal(optimizer, again)
-        check_equal(optimizer, in_memory)
+        assert_same_rows(optimizer, again)
+        assert_same_rows(optimizer, in_memory)
     weights = ramet.Table.open(tmp_path / "checkpoint", "weight", "embedding-0")
     assert weights.shape == (ROWS, WIDTH)
 
@@ -111,7 +93,7 @@ def test_a_failed_save_leaves_the_checkpoint_before(tmp_path):
     again = ramet.optim.Adam(on_disk(tmp_path, 30))
     again.load(tmp_path / "checkpoint")
     train(again, range(2, 4))
-    check_equal(optimizer, again)
+    assert_same_rows(optimizer, again)
     assert os.listdir(tmp_path) == ["checkpoint"]
 
 
@@ -154,14 +136,8 @@ def test_what_does_not_work_is_said(tmp_path):
     ):
         with pytest.raises(error, match=match):
             ramet.nn.Embedding(ROWS, WIDTH, **{"location": "disk", "path": tmp_path, "cache_rows": 5, **options})
-    child = os.fork()
-    if child == 0:
-        try:
-            embedding(torch.tensor([1]))
-        except ValueError as error:
-            os._exit(0 if "this is its fork" in str(error) else 1)
-        os._exit(2)
-    assert os.waitpid(child, 0)[1] == 0
+    said = processes.in_fork(error_of, lambda: embedding(torch.tensor([1])))
+    assert said.startswith("ValueError") and "this is its fork" in said
 
 
 def test_a_loader_reads_ahead_what_the_loop_will_ask_for(tmp_path):
@@ -179,7 +155,7 @@ def test_a_loader_reads_ahead_what_the_loop_will_ask_for(tmp_path):
                 embedding(batch.n_id).square().sum().backward()
                 optimizer.step()
         ends.append(optimizer)
-    check_equal(*ends)
+    assert_same_rows(*ends)
     assert ends[1].embeddings[0].table.counts()["batches_read_ahead"] > 0
 
 

@@ -10,14 +10,12 @@ import time
 import numpy as np
 import processes
 import pytest
+import torch
+from embedding_rows import assert_same_rows
+from faulty_records import ended_by_ctrl_c, faulty, refused_by_the_disk
 
 import ramet
 from ramet._support import interrupts
-
-pytest.importorskip("torch")
-
-import torch
-from faulty_records import ended_by_ctrl_c, faulty, refused_by_the_disk
 
 ROWS, WIDTH, BATCH, STEPS = 300, 67, 200, 40
 BETWEEN = 20  # steps between checkpoints, which take about as long
@@ -45,15 +43,13 @@ def step(optimizer, number: int) -> None:
     optimizer.step()
 
 
-def all_rows(optimizer) -> list[np.ndarray]:
-    (embedding,) = optimizer.embeddings
-    tables = [embedding.table, *optimizer.state_of(embedding).values()]
-    return [table.gather(np.arange(ROWS)) for table in tables]
+def backward_of(embeddings) -> None:
+    for embedding in embeddings:
+        embedding(torch.arange(5)).sum().backward()
 
 
-def assert_equal(optimizer, other) -> None:
-    for some, others in zip(all_rows(optimizer), all_rows(other), strict=True):
-        np.testing.assert_array_equal(some, others)
+def rows_of(embedding) -> np.ndarray:
+    return embedding.table.gather(np.arange(ROWS))
 
 
 def learn_on_and_on(address: str, folder, path) -> None:
@@ -87,7 +83,7 @@ def test_kills_leave_the_last_checkpoint_and_no_file(world_of, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
     for number in range(optimizer._number):
         step(twin, number)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     assert optimizer._number % BETWEEN == 0 and optimizer._number >= BETWEEN
 
 
@@ -143,7 +139,7 @@ def test_ctrl_c_at_any_time_and_on_to_the_same_bits(tmp_path, twin, ctrl_c):
             interrupts += 1
         timer.join()
     assert interrupts > 3 and optimizer._number == STEPS
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     del optimizer
     gc.collect()
     assert descriptors(tmp_path) == 0 and os.listdir(tmp_path) == []
@@ -170,17 +166,16 @@ def test_a_step_that_ctrl_c_ended_is_made_once(tmp_path, then, twin):
         optimizer = optimizer_of(on_disk(tmp_path))
         optimizer.load(tmp_path / "checkpoint")
     assert optimizer._number == twin._number
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     step(optimizer, STEPS)
     step(twin, STEPS)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
 
 
 def test_a_step_that_some_embeddings_made_is_not_saved(tmp_path):
     embeddings = [on_disk(tmp_path) for _ in range(2)]
     optimizer = optimizer_of(embeddings)
-    for embedding in embeddings:
-        embedding(torch.arange(5)).sum().backward()
+    backward_of(embeddings)
     with faulty(embeddings[1].table, "apply_gradients", refused_by_the_disk), pytest.raises(OSError, match="full"):
         optimizer.step()
     with pytest.raises(RuntimeError, match="1 of 2 embeddings have made step 1"):
@@ -198,13 +193,13 @@ def test_ctrl_c_while_an_optimizer_takes_over(tmp_path):
     embedding = on_disk(tmp_path)
     first = optimizer_of(embedding)
     step(first, 0)
-    weights = embedding.table.gather(np.arange(ROWS))
+    weights = rows_of(embedding)
     interrupt(embedding.table, "set_state", lambda: optimizer_of(embedding))
     with pytest.raises(ValueError, match="another optimizer has taken the embedding over"):
         step(first, 1)
     ramet.optim.SGD(embedding, lr=0.1)  # which has no state
     second = optimizer_of(embedding)
-    np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), weights)
+    np.testing.assert_array_equal(rows_of(embedding), weights)
     assert not second.state_of(embedding)["moment2"].gather(np.arange(ROWS)).any()
 
 
@@ -220,7 +215,7 @@ def test_rows_in_memory_make_a_step_that_ctrl_c_ended_once(monkeypatch):
         step(optimizer, 0)
     optimizer.step()
     step(twin, 0)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
 
 
 def half_made(tmp_path):
@@ -229,8 +224,7 @@ def half_made(tmp_path):
     optimizer = optimizer_of(embeddings)
     for number in range(2):
         optimizer.zero_grad()
-        for embedding in embeddings:
-            embedding(torch.arange(5)).sum().backward()
+        backward_of(embeddings)
         if number == 0:
             optimizer.step()
     optimizer.save(tmp_path / "checkpoint")
@@ -254,15 +248,13 @@ def test_a_step_that_was_given_up_counts(tmp_path):
 def test_load_forgets_a_step_that_was_half_made(tmp_path):
     optimizer = half_made(tmp_path)
     optimizer.load(tmp_path / "checkpoint")
-    before = optimizer.embeddings[0].table.gather(np.arange(ROWS))
+    before = rows_of(optimizer.embeddings[0])
     optimizer.step()  # of no gradients: load() has forgotten them
     assert optimizer._number == 2
-    np.testing.assert_array_equal(optimizer.embeddings[0].table.gather(np.arange(ROWS)), before)
-    for embedding in optimizer.embeddings:
-        embedding(torch.arange(5)).sum().backward()
+    np.testing.assert_array_equal(rows_of(optimizer.embeddings[0]), before)
+    backward_of(optimizer.embeddings)
     optimizer.step()
-    rows, others = (embedding.table.gather(np.arange(ROWS)) for embedding in optimizer.embeddings)
-    np.testing.assert_array_equal(rows, others)
+    np.testing.assert_array_equal(*map(rows_of, optimizer.embeddings))
     assert optimizer._number == 3
 
 
@@ -282,22 +274,21 @@ def test_after_half_a_load_there_are_neither_steps_nor_checkpoints(tmp_path, twi
         with pytest.raises(FileNotFoundError):  # which changes nothing
             optimizer.load(tmp_path / "absent")
     optimizer.load(tmp_path / "checkpoint")
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
     step(optimizer, STEPS)
     step(twin, STEPS)
-    assert_equal(optimizer, twin)
+    assert_same_rows(optimizer, twin)
 
 
 def test_a_step_that_failed_is_not_made_of_other_gradients(tmp_path):
     """docs/embeddings.md, "A step that failed"."""
     optimizer = half_made(tmp_path)
     memory, disk = optimizer.embeddings
-    before = [embedding.table.gather(np.arange(ROWS)) for embedding in optimizer.embeddings]
+    before = list(map(rows_of, optimizer.embeddings))
     disk(torch.arange(5)).sum().backward()
     with pytest.raises(RuntimeError, match="step 2 failed, and its gradients are not those of now"):
         optimizer.step()
-    for embedding, rows in zip(optimizer.embeddings, before):
-        np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), rows)
+    np.testing.assert_array_equal(list(map(rows_of, optimizer.embeddings)), before)
     optimizer.zero_grad()
     memory(torch.arange(5)).sum().backward()
     optimizer.step()
@@ -319,8 +310,7 @@ def test_a_closure_is_called_once_for_a_step_that_failed(tmp_path):
         optimizer.step(closure)
     assert optimizer.step(closure) is losses[0] and len(losses) == 1
     assert optimizer.step(closure) is losses[1] and optimizer._number == 2
-    rows, others = (embedding.table.gather(np.arange(ROWS)) for embedding in embeddings)
-    np.testing.assert_array_equal(rows, others)
+    np.testing.assert_array_equal(*map(rows_of, embeddings))
 
 
 @pytest.mark.parametrize("signals", [1, 2])

@@ -4,15 +4,13 @@ import functools
 
 import numpy as np
 import pytest
+import torch
 from comparison import odd
 from small_graphs import homogeneous
 from twin import absorb, encode_name, fnv1a
 
 import ramet
-
-torch = pytest.importorskip("torch")
-
-from ramet.distributed import Dropout, dropout  # noqa: E402  (needs torch)
+from ramet.distributed import Dropout, dropout
 
 SEED, EPOCH, STEP = 2**64 - 1, 4, 17
 

@@ -5,14 +5,12 @@ import io
 import pickle
 
 import pytest
+import torch
+import torch_geometric.nn as pyg
+from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous  # noqa: E402  (needs torch)
-
-import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
+import ramet
+from ramet import nn
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 NODES, EDGES, WIDTH = 40, 150, 6

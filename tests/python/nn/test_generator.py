@@ -1,10 +1,9 @@
 """Skipped random numbers are those that torch would have drawn (docs/pyg.md, "Rows that nobody needs")."""
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ramet.nn import generator  # noqa: E402 (needs torch)
+from ramet.nn import generator
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])

@@ -3,12 +3,11 @@
 import gc
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from ramet.loading import hops  # noqa: E402 (needs torch)
-from ramet.loading.hops import Hops, hop_edges_of, remember_hops  # noqa: E402
-from ramet.nn import edges_of  # noqa: E402
+from ramet.loading import hops
+from ramet.loading.hops import Hops, hop_edges_of, remember_hops
+from ramet.nn import edges_of
 
 HOPS = Hops.of_counts([2, 2, 1], [2, 2, 1], [3, 2])
 

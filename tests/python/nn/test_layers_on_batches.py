@@ -2,17 +2,15 @@
 
 import copy
 
-import numpy as np
 import pytest
+import torch
+import torch_geometric.nn as pyg
+from small_graphs import WIDTH, heterogeneous
+from torch.nn.utils import prune
+from whole import edges_of
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-from small_graphs import NUM_NODES, WIDTH, heterogeneous  # noqa: E402  (needs torch)
-from torch.nn.utils import prune  # noqa: E402
-
-import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
+import ramet
+from ramet import nn
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 OUT = 5
@@ -112,8 +110,7 @@ def test_inference_takes_layers_as_they_are(graph):
     torch.manual_seed(0)
     convs = [nn.SAGEConv(WIDTH, 7), nn.GINConv(torch.nn.Linear(7, 6)), nn.GraphConv(6, OUT, aggr="max")]
     theirs = [pyg.SAGEConv(WIDTH, 7), pyg.GINConv(torch.nn.Linear(7, 6)), pyg.GraphConv(6, OUT, aggr="max")]
-    destination = np.repeat(np.arange(NUM_NODES), np.diff(graph.indptr()))
-    whole = torch.from_numpy(np.stack([graph.indices(), destination]).astype(np.int64))
+    whole = torch.from_numpy(edges_of(graph))
     x = graph.table("feat").torch()
     for conv, other in zip(convs, theirs):
         other.load_state_dict(conv.state_dict())
@@ -133,11 +130,7 @@ def test_types_on_a_batch_and_in_inference():
         x = conv(x, block)
         assert {t: len(rows) for t, rows in x.items()} == block.num_dst
     rows = {t: graph.table("feat", t).torch() for t in graph.node_types}
-    edges = {
-        t: np.stack([graph.indices(t), np.repeat(np.arange(graph.num_nodes(t[2])), np.diff(graph.indptr(t)))])
-        for t in graph.edge_types
-    }
-    edges = {t: torch.from_numpy(pairs.astype(np.int64)) for t, pairs in edges.items()}
+    edges = {t: torch.from_numpy(edges_of(graph, t)) for t in graph.edge_types}
     for conv, other in zip(convs, theirs):
         other.load_state_dict(conv.state_dict())
         rows = other(rows, edges)

@@ -1,14 +1,11 @@
 """What wrong calls and options of the layers of ramet.nn get: an exception that names what is wrong."""
 
 import pytest
+import torch
+from small_graphs import WIDTH, heterogeneous
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("torch_geometric.nn")
-
-from small_graphs import WIDTH, heterogeneous  # noqa: E402  (needs torch)
-
-import ramet  # noqa: E402
-from ramet import nn  # noqa: E402
+import ramet
+from ramet import nn
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 OUT = 5

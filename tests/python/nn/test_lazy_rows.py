@@ -4,13 +4,11 @@
 import copy
 
 import pytest
+import torch
+import torch.nn.functional as F
 
-torch = pytest.importorskip("torch")
-
-import torch.nn.functional as F  # noqa: E402 (needs torch)
-
-from ramet.nn import row_wise  # noqa: E402, F401 (the rules)
-from ramet.nn.lazy_rows import LazyRows  # noqa: E402
+from ramet.nn import row_wise  # noqa: F401 (the rules)
+from ramet.nn.lazy_rows import LazyRows
 
 COUNT, KNOWN, WIDTH = 9, 4, 6
 TABLE = torch.randn(COUNT, WIDTH, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+import torch_geometric.nn as nn
+from whole import edges_of
 
 import ramet
-
-torch = pytest.importorskip("torch")
-nn = pytest.importorskip("torch_geometric.nn")
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 PAGE = Path(__file__).parents[3] / "docs" / "layers.md"
@@ -35,8 +35,7 @@ def page(request) -> dict:
     assert code.count(RANDOM_EDGES) == 1
     names = {"given": edges_with(request.param)}
     exec(compile(code.replace(RANDOM_EDGES, "edge_index = given"), PAGE.name, "exec"), names)
-    destination = np.repeat(np.arange(NUM_NODES), np.diff(names["graph"].indptr()))
-    names["whole"] = torch.from_numpy(np.stack([names["graph"].indices(), destination]).astype(np.int64))
+    names["whole"] = torch.from_numpy(edges_of(names["graph"]))
     num_loops = (names["whole"][0] == names["whole"][1]).sum()
     assert num_loops >= 300 if request.param == "loops" else num_loops == 0
     names["feat"] = names["graph"].table("feat").torch()
@@ -132,24 +131,11 @@ def test_a_sum_of_samples_is_smaller_than_the_sum(page):
 def test_types_together_are_the_layers_on_the_whole_graph(page, way):
     graph = page["papers_and_authors"]
     x = {t: graph.table("feat", t).torch() for t in graph.node_types}
-    whole = {
-        (s, r, d): torch.from_numpy(
-            np.stack(
-                [
-                    graph.indices((s, r, d)),
-                    np.repeat(np.arange(graph.num_nodes(d)), np.diff(graph.indptr((s, r, d)))),
-                ]
-            ).astype(np.int64)
-        )
-        for s, r, d in graph.edge_types
-    }
+    whole = {t: torch.from_numpy(edges_of(graph, t)) for t in graph.edge_types}
     batch = ramet.sample(graph, ("paper", np.arange(0, 300, 9)), [-1])
     block = batch.blocks[0]
     rows = {t: x[t][batch.n_id[t]] for t in x}
-    if way == "to_hetero":
-        layer = page["layers"][0]
-    else:
-        layer = page["convs"][0]
+    layer = page["layers" if way == "to_hetero" else "convs"][0]
     expected = layer(x, whole)["paper"][::9]
     if way == "ours":
         layer = page["stack"][0]

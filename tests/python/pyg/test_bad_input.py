@@ -1,7 +1,10 @@
 """Wrong arguments, by ramet.sample, ramet.NeighborLoader and ramet.pyg.NeighborLoader: each error names the value, the
 bound and the place, in PyG's words where PyG has them."""
 
+import signal
+
 import numpy as np
+import processes
 import pytest
 import torch
 import torch_geometric
@@ -140,17 +143,36 @@ def test_a_window_is_no_less_than_0(window):
         ramet.Time("time", window=window)
 
 
+BY_TIME = {"time_attr": "time"}
+
+
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "options", "message"),
     [
-        (timed(time=torch.arange(5)), "'time' is neither a node-level .* of 'author': it has 5 rows, .* 200 nodes"),
-        (timed(time=torch.rand(200)), "'time' of 'author' has dtype float32, expected int64: times count"),
-        (heterogeneous(), "'time' is neither a node-level or edge-level attribute"),
+        (
+            timed(time=torch.arange(5)),
+            BY_TIME,
+            "'time' is neither a node-level .* of 'author': it has 5 rows, .* 200 nodes",
+        ),
+        (timed(time=torch.rand(200)), BY_TIME, "'time' of 'author' has dtype float32, expected int64: times count"),
+        (heterogeneous(), BY_TIME, "'time' is neither a node-level or edge-level attribute"),
+        (timed(), BY_TIME | {"temporal_strategy": "last", "replace": True}, "'last' with replace"),
+        (
+            timed(),
+            {"time_attr": ramet.Time("time"), "temporal_strategy": "last"},
+            "temporal_strategy is 'last', but time_attr is Time",
+        ),
+        (timed(), BY_TIME | {"subgraph_type": "induced"}, "'disjoint' sampling not supported"),
+        (
+            with_attribute("edge_time", torch.arange(500)),
+            {"time_attr": "edge_time"},
+            "'node' has no table 'edge_time': its seeds need",
+        ),
     ],
 )
-def test_times_of_nodes_are_int64_one_for_each(data, message):
+def test_times_that_do_not_fit(data, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        by_pyg(data, [2], "paper", time_attr="time")
+        by_pyg(data, [2], "paper" if isinstance(data, HeteroData) else None, **options)
 
 
 def test_input_nodes_of_a_graph_without_splits():
@@ -181,21 +203,6 @@ def test_input_nodes_of_a_graph_without_splits():
 def test_wrong_arguments_of_pyg(options, error, message):
     with pytest.raises(error, match=message):
         by_pyg(homogeneous(), [2], **options)
-
-
-def test_the_last_neighbors_are_drawn_once():
-    with pytest.raises(ValueError, match="'last' with replace"):
-        by_pyg(timed(), [2], "paper", time_attr="time", temporal_strategy="last", replace=True)
-
-
-def test_trees_of_times_have_no_induced_edges():
-    with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
-        by_pyg(with_attribute("time", torch.arange(100)), [1], time_attr="time", subgraph_type="induced")
-
-
-def test_times_of_edges_are_not_those_of_seeds():
-    with pytest.raises(ValueError, match=r"'node' has no table 'edge_time': its seeds need"):
-        by_pyg(with_attribute("edge_time", torch.arange(500)), [1], time_attr="edge_time")
 
 
 def test_data_that_is_none():
@@ -238,19 +245,28 @@ def test_a_sampler_gives_positions(given):
         next(iter(ramet.pyg.NeighborLoader(homogeneous(), [2], sampler=[100])))
 
 
+def of_the_user():
+    raise KeyError("of the user")
+
+
+@pytest.mark.parametrize(
+    ("error", "fail"), [(KeyError, of_the_user), (KeyboardInterrupt, lambda: signal.raise_signal(signal.SIGINT))]
+)
 @pytest.mark.parametrize("name", ["transform", "transform_sampler_output"])
-def test_what_a_transform_raises_arrives_and_the_loader_goes_on(name):
+def test_what_a_transform_raises_arrives_and_the_loader_goes_on(name, error, fail):
     calls = []
 
     def fails_once(batch):
-        calls.append(batch)
+        calls.append(len(calls))
         if len(calls) == 2:
-            raise KeyError("of the user")
+            fail()
         return batch
 
     loader = ramet.pyg.NeighborLoader(homogeneous(), [2], batch_size=30, **{name: fails_once})
-    with pytest.raises(KeyError, match="of the user"):
+    threads = processes.threads()
+    with pytest.raises(error):
         list(loader)
+    assert processes.threads_left(threads) <= threads and loader._engine.buffer_bytes["in_use"] == 0
     assert len(list(loader)) == 4
 
 

@@ -62,14 +62,6 @@ def test_fanouts_that_are_set():
     assert next(iter(loader)).num_edges == loader([0]).num_edges == 2
 
 
-def test_masks_of_graphs():
-    """`input_id` is the node's id, as with Data."""
-    data = data_with()
-    mask = torch.tensor([False, False, True, False, True])
-    for source in (data, ramet.from_pyg(data)):
-        assert next(iter(NeighborLoader(source, [-1], mask, batch_size=2))).input_id.tolist() == [2, 4]
-
-
 @pytest.mark.parametrize("dtype", [np.float16, np.int8])
 def test_encoded_tables_arrive_decoded(dtype, tmp_path):
     x = np.linspace(-1, 1, 10, dtype=np.float32).reshape(5, 2)

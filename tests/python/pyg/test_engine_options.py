@@ -2,9 +2,7 @@
 options")."""
 
 import pickle
-from itertools import pairwise
 
-import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
@@ -21,34 +19,6 @@ def data():
 
 def nodes(loader):
     return [batch.num_nodes for batch in loader]
-
-
-def test_labor_needs_fewer_nodes(data):
-    arguments = {"num_neighbors": [10, 10], "batch_size": 200}
-    labor = ramet.pyg.NeighborLoader(data, **arguments, neighbor_sampler=ramet.Labor())
-    assert sum(nodes(labor)) < 0.9 * sum(nodes(ramet.pyg.NeighborLoader(data, **arguments)))
-    for batch in labor:
-        assert torch.equal(batch.x, data.x[batch.n_id])
-        assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
-
-
-@pytest.mark.parametrize("sampler", [ramet.Labor, ramet.Uniform])
-def test_dependent_batches_share_their_neighbors(data, sampler):
-    def shared(dependent):
-        chosen = sampler(dependent=dependent)
-        same = torch.zeros(100, dtype=torch.int64)
-        loader = ramet.pyg.NeighborLoader(data, [3], same, batch_size=1, neighbor_sampler=chosen)
-        found = [set(batch.n_id.tolist()) for batch in loader]
-        return np.mean([len(a & b) / max(len(a | b), 1) for a, b in pairwise(found)])
-
-    assert shared(64) > 0.8 > 0.5 > shared(1)
-
-
-def test_weighted_by_an_attribute(data):
-    data = data.clone()
-    data.w = (data.edge_index[0] < 500).float()
-    loader = ramet.pyg.NeighborLoader(data, [5], batch_size=500, neighbor_sampler=ramet.Weighted("w"))
-    assert all(bool((batch.n_id[batch.edge_index[0]] < 500).all()) for batch in loader)
 
 
 def test_arguments_that_say_the_same_are_refused(data):

@@ -4,9 +4,9 @@ import re
 
 import pytest
 import torch
-from pyg_graphs import CITES, heterogeneous, homogeneous, pairs, pairs_of
+from pyg_graphs import CITES, TwoLayers, check_edges, heterogeneous, homogeneous
 from torch_geometric.data import HeteroData
-from torch_geometric.nn import GraphConv, to_hetero
+from torch_geometric.nn import to_hetero
 from torch_geometric.utils import k_hop_subgraph
 
 import ramet
@@ -44,10 +44,7 @@ def test_what_a_batch_holds(num_samples, of_graph):
             ids = batch[t[0]].n_id, batch[t[2]].n_id
             inside = torch.isin(whole[0], ids[0]) & torch.isin(whole[1], ids[1])
             assert sorted(store.e_id.tolist()) == inside.nonzero().view(-1).tolist()
-            assert pairs_of(store.edge_index, *ids) == pairs(whole[:, inside])
-            assert torch.equal(store.edge_attr, data[t].edge_attr[store.e_id])
-            ends = ids[0][store.edge_index[0]], ids[1][store.edge_index[1]]
-            assert torch.equal(torch.stack(ends), whole[:, store.e_id])
+        check_edges(batch, data)
 
 
 def test_all_nodes_of_two_hops():
@@ -64,16 +61,7 @@ def test_all_nodes_of_two_hops():
     n_id, _, _, inside = k_hop_subgraph(seeds, 2, one.edge_index, num_nodes=200)
     assert batch["paper"].n_id.sort().values.tolist() == n_id.tolist()
     assert batch["paper", "paper"].num_edges == int(inside.sum())
-
-    class Net(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.first, self.second = GraphConv(8, 16), GraphConv(16, 3)
-
-        def forward(self, x, edge_index, edge_weight):
-            return self.second(self.first(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
-
-    model = Net()
+    model = TwoLayers(8)
     expected = model(data["paper"].x, one.edge_index, weight)[seeds]
     found = to_hetero(model, data.metadata())(batch.x_dict, batch.edge_index_dict, batch.edge_weight_dict)
     assert torch.allclose(found["paper"][:3], expected, atol=1e-5)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import small_graphs
 import torch
-from pyg_graphs import homogeneous, pairs, pairs_of, tree
-from torch_geometric.data import Data
+from pyg_graphs import TwoLayers, check_edges, homogeneous, pairs, pairs_of, tree
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.datasets import KarateClub
-from torch_geometric.nn import GraphConv, GraphSAGE
+from torch_geometric.nn import GraphSAGE
 
 import ramet.pyg
 
@@ -40,9 +40,7 @@ def test_what_a_batch_holds(subgraph_type, dtype, filter_per_worker):
             assert all((u, v) in whole or (v, u) in whole for u, v in found)
             assert "num_sampled_edges" not in batch
             continue
-        assert found <= whole
-        given = data.edge_index[:, batch.e_id].long()
-        assert torch.equal(batch.n_id[batch.edge_index.long()], given)
+        check_edges(batch, data)
         if subgraph_type == "directional":
             assert batch.edge_index.dtype == dtype
             assert sum(batch.num_sampled_nodes) == batch.num_nodes
@@ -64,14 +62,10 @@ def test_one_layer_per_hop_computes_what_the_whole_graph_does():
     data = KarateClub()[0]
     torch.manual_seed(0)
     data.edge_weight = torch.rand(data.num_edges)
-    first, second = GraphConv(data.num_features, 16), GraphConv(16, 3)
-
-    def run(of):
-        return second(first(of.x, of.edge_index, of.edge_weight).relu(), of.edge_index, of.edge_weight)
-
-    expected = run(data)
+    model = TwoLayers(data.num_features)
+    expected = model(data.x, data.edge_index, data.edge_weight)
     for batch in ramet.pyg.NeighborLoader(data, [-1, -1], batch_size=7):
-        out = run(batch)[: batch.batch_size]
+        out = model(batch.x, batch.edge_index, batch.edge_weight)[: batch.batch_size]
         torch.testing.assert_close(out, expected[batch.n_id[: batch.batch_size]], atol=1e-5, rtol=1e-5)
 
 
@@ -124,7 +118,8 @@ def test_what_is_no_table_is_indexed_or_copied(tmp_path):
         assert batch.title == "a graph" and batch.of_graph is data.of_graph and batch.scalar is data.scalar
 
 
-def test_tensor_frames_are_indexed():
+@pytest.mark.parametrize("is_hetero", [False, True])
+def test_tensor_frames_are_indexed(is_hetero):
     frames = pytest.importorskip("torch_frame")
     data = homogeneous()
 
@@ -132,20 +127,13 @@ def test_tensor_frames_are_indexed():
         return frames.TensorFrame({frames.numerical: torch.randn(size, 2)}, {frames.numerical: ["a", "b"]})
 
     data.tf, data.edge_attr, data.global_tf = frame(100), frame(500), frame(1)
-    for batch in ramet.pyg.NeighborLoader(data, [3, 3], batch_size=20):
-        assert batch.tf == data.tf[batch.n_id] and batch.edge_attr == data.edge_attr[batch.e_id]
-        assert batch.global_tf == data.global_tf
-
-
-def test_changes_of_the_data_are_seen():
-    data = homogeneous()
-    loader = ramet.pyg.NeighborLoader(data, [3], batch_size=50)
-    data.x += 1000
-    data.edge_attr = data.edge_attr * 2
-    data.later = torch.arange(100) * 3
-    for batch in loader:
-        assert torch.equal(batch.x, batch.n_id + 1000) and torch.equal(batch.edge_attr, batch.e_id * 2)
-        assert torch.equal(batch.later, batch.n_id * 3)
+    if is_hetero:
+        data = HeteroData(v={"tf": data.tf}, v__to__v={"edge_index": data.edge_index, "edge_attr": data.edge_attr})
+    (of_nodes,), (of_edges,) = data.node_stores, data.edge_stores
+    for batch in ramet.pyg.NeighborLoader(data, [3, 3], "v" if is_hetero else None, batch_size=20):
+        (nodes,), (edges,) = batch.node_stores, batch.edge_stores
+        assert nodes.tf == of_nodes.tf[nodes.n_id] and edges.edge_attr == of_edges.edge_attr[edges.e_id]
+        assert is_hetero or batch.global_tf == data.global_tf
 
 
 def test_an_attribute_n_id_is_the_users_own():
@@ -159,8 +147,9 @@ def test_input_id_of_a_mask_are_node_ids():
     data = homogeneous()
     mask = torch.zeros(100, dtype=torch.bool)
     mask[[3, 5, 8, 90, 91]] = True
-    batches = list(ramet.pyg.NeighborLoader(data, [2], input_nodes=mask, batch_size=2))
-    assert [batch.input_id.tolist() for batch in batches] == [[3, 5], [8, 90], [91]]
+    for source in (ramet.from_pyg(data), data):
+        batches = list(ramet.pyg.NeighborLoader(source, [2], input_nodes=mask, batch_size=2))
+        assert [batch.input_id.tolist() for batch in batches] == [[3, 5], [8, 90], [91]]
     assert [batch.n_id[: batch.batch_size].tolist() for batch in batches] == [[3, 5], [8, 90], [91]]
     ids = torch.tensor([50, 7, 7, 20])
     batches = list(ramet.pyg.NeighborLoader(data, [2], input_nodes=ids, batch_size=3))
@@ -200,8 +189,7 @@ def test_a_graph_of_ramet_is_taken_as_it_is():
     assert [batch.batch_size for batch in batches] == [40, 40, 20]
     for batch in batches:
         assert torch.equal(batch.x, batch.n_id) and torch.equal(batch.y, batch.n_id % 3)
-        assert torch.equal(batch.edge_attr, batch.e_id)
-        assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
+        check_edges(batch, data)
     loader = ramet.pyg.NeighborLoader(graph, [3, 3], input_nodes="train", batch_size=2)
     assert next(iter(loader)).n_id[:2].tolist() == [4, 2]
     assert torch.equal(loader.data.edge_index, data.edge_index) and torch.equal(loader.data.x, data.x)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 import torch
-from pyg_graphs import CITES, heterogeneous, homogeneous, pairs_of
+from pyg_graphs import CITES, assert_rows, heterogeneous, homogeneous, pairs_of
 from torch_geometric.data import Data
 
 import ramet.pyg
@@ -26,14 +26,6 @@ def shared() -> Data:
 
 def graph_of(loader) -> ramet.Graph:
     return loader.node_sampler.source.graph
-
-
-def assert_rows(batches, data) -> None:
-    for batch in batches:
-        for key in ("x", "y"):
-            assert (key in batch) == (key in data)
-            assert key not in data or torch.equal(batch[key], data[key][batch.n_id])
-        assert torch.equal(batch.edge_attr, data.edge_attr[batch.e_id])
 
 
 def test_rows_are_not_copied():
@@ -67,38 +59,24 @@ def test_rows_of_own_memory_show_what_they_are_when_a_batch_is_handed_out():
         data.y.numpy().fill(number + 1)
 
 
+CHANGES = {
+    "shared": lambda data: setattr(data, "x", torch.randn(100, 7).share_memory_()),
+    "own": lambda data: setattr(data, "x", torch.randn(100, 2)),
+    "y-shared": lambda data: setattr(data, "y", torch.randn(100, 3).share_memory_()),
+    "set": lambda data: data.x.set_(torch.randn(100, 4)),
+    "set-shared": lambda data: data.y.set_(torch.arange(100).share_memory_()),
+    "moved": lambda data: data.y.share_memory_(),
+    "resized": lambda data: data.y.resize_(100, 2).fill_(3),
+    "by-column": lambda data: setattr(data, "y", torch.randn(100, 9).t().contiguous().t()),
+    "strided": lambda data: setattr(data, "y", torch.randn(100, 9)[:, 2:5]),
+    "one-row": lambda data: setattr(data, "y", torch.randn(9).expand(100, 9)),
+    "grad": lambda data: data.x.requires_grad_(),
+    "deleted": lambda data: delattr(data, "x"),
+}
+
+
 @pytest.mark.parametrize("when", ["between loops", "in a loop"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda data: setattr(data, "x", torch.randn(100, 7).share_memory_()),
-        lambda data: setattr(data, "x", torch.randn(100, 2)),
-        lambda data: setattr(data, "y", torch.randn(100, 3).share_memory_()),
-        lambda data: data.x.set_(torch.randn(100, 4)),
-        lambda data: data.y.set_(torch.arange(100).share_memory_()),
-        lambda data: data.y.share_memory_(),
-        lambda data: data.y.resize_(100, 2).fill_(3),
-        lambda data: setattr(data, "y", torch.randn(100, 9).t().contiguous().t()),
-        lambda data: setattr(data, "y", torch.randn(100, 9)[:, 2:5]),
-        lambda data: setattr(data, "y", torch.randn(9).expand(100, 9)),
-        lambda data: data.x.requires_grad_(),
-        lambda data: delattr(data, "x"),
-    ],
-    ids=[
-        "shared",
-        "own",
-        "y-shared",
-        "set",
-        "set-shared",
-        "moved",
-        "resized",
-        "by-column",
-        "strided",
-        "one-row",
-        "grad",
-        "deleted",
-    ],
-)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_what_is_replaced_shows_in_the_next_batch(change, when):
     data = shared()
     loader = make(data)
@@ -239,10 +217,13 @@ def test_edges_that_are_written_to(write):
         _ = list(loader)
 
 
+@pytest.mark.parametrize("share", [True, False], ids=["shared", "own"])
 @pytest.mark.parametrize("write", ["torch", "numpy"])
-def test_weights_and_times_that_are_written_to(write):
+def test_weights_and_times_that_are_written_to(write, share):
     data = homogeneous()
     data.w, data.time = torch.ones(500), torch.zeros(500, dtype=torch.int64)
+    if share:
+        data.w.share_memory_(), data.time.share_memory_()
     by_weight, by_time = make(data, weight_attr="w"), make(data, time_attr="time", input_time=torch.zeros(100).long())
     for loader in (by_weight, by_time):
         assert sum(batch.num_edges for batch in loader) > 500
@@ -273,16 +254,3 @@ def test_several_types():
         for t in ("paper", "author"):
             assert torch.equal(batch[t].x, data[t].x[batch[t].n_id])
         assert torch.equal(batch[CITES].edge_attr, data[CITES].edge_attr[batch[CITES].e_id])
-
-
-@pytest.mark.parametrize("weight", [torch.ones(500).share_memory_(), torch.ones(500)], ids=["shared", "own"])
-def test_weights_in_shared_memory_decide_draws(weight):
-    data = shared()
-    data.w, heavy = weight.clone(), data.edge_index[1] == int(data.edge_index[1, 0])
-    data.w[heavy] = 0
-    data.w[0] = 1
-    if weight.is_shared():
-        data.w.share_memory_()
-    (batch,) = make(data, input_nodes=data.edge_index[1, :1], weight_attr="w")
-    first = batch.edge_index[1] == 0
-    assert batch.e_id[first].tolist() == [0] and torch.equal(batch.w, data.w[batch.e_id])

@@ -5,10 +5,9 @@ import pickle
 
 import pytest
 import torch
-from pyg_graphs import CITES, WRITES, heterogeneous, homogeneous, pairs, pairs_of
+from pyg_graphs import CITES, WRITES, heterogeneous, homogeneous, pairs, pairs_of, same, stores_of
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.sampler import NegativeSampling
-from torch_geometric.testing import MyFeatureStore, MyGraphStore
 
 import ramet
 import ramet.pyg
@@ -22,13 +21,6 @@ def make(data=None, links=None, fanouts=(-1, -1), **options):
 
 def some_links(count: int = 500, num_nodes: int = 100) -> torch.Tensor:
     return torch.randint(num_nodes, (2, count), generator=torch.Generator().manual_seed(1))
-
-
-def same(one: Data, other: Data) -> bool:
-    values, others = one.to_dict(), other.to_dict()
-    assert values.keys() == others.keys()
-    tensors = [(value, others[key]) for key, value in values.items() if isinstance(value, torch.Tensor)]
-    return all(torch.equal(a, b) for a, b in tensors) and len(tensors) >= 7
 
 
 @pytest.mark.parametrize("subgraph_type", ["directional", "bidirectional", "induced"])
@@ -233,15 +225,10 @@ def test_times_of_edges_alone():
 
 
 def test_stores():
-    data, features, edges = heterogeneous(), MyFeatureStore(), MyGraphStore()
-    for t in data.node_types:
-        features.put_tensor(data[t].x, group_name=t, attr_name="x", index=None)
-    for t in data.edge_types:
-        sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
-        edges.put_edge_index(tuple(data[t].edge_index), edge_type=t, layout="coo", size=sizes)
+    data = heterogeneous()
     asked = (WRITES, data[WRITES].edge_index)
     for given in (WRITES, asked):
-        stores, plain = make((features, edges), given), make(data, given)
+        stores, plain = make(stores_of(data), given), make(data, given)
         assert str(stores) == str(plain)
         for one, other in zip(stores, plain, strict=True):
             assert torch.equal(one[WRITES].edge_label_index, other[WRITES].edge_label_index)

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 import torch
 import torch.multiprocessing
-from pyg_graphs import homogeneous
+from pyg_graphs import assert_rows, homogeneous
 from torch_geometric.data import Data
 
 import ramet.pyg
@@ -61,11 +61,7 @@ def test_a_loader_travels_to_another_process(call, hand_over):
 
 def rank(number: int, data, queue, leave) -> None:
     loader = ramet.pyg.NeighborLoader(data, [-1, -1], batch_size=30, input_nodes=torch.arange(number, 100, 2))
-    for batch in loader:
-        for key in ("x", "y"):
-            assert (key in batch) == (key in data)
-            assert key not in data or torch.equal(batch[key], data[key][batch.n_id])
-        assert torch.equal(batch.edge_attr, data.edge_attr[batch.e_id])
+    assert_rows(loader, data)
     queue.put((number, data.x.is_shared(), identity(loader)))
     leave.wait()
 

@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 import torch
 import torch_geometric.loader as pyg_loaders
-from pyg_graphs import heterogeneous, homogeneous
+from pyg_graphs import heterogeneous, homogeneous, same
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, WeightedRandomSampler
 from torch_geometric.loader import CachedLoader, ImbalancedSampler, PrefetchLoader, ZipLoader
 
@@ -25,11 +25,6 @@ def make(data=None, fanouts=(3, 3), **options):
 
 def seeds_of(batches) -> list[list[int]]:
     return [batch.input_id.tolist() for batch in batches]
-
-
-def same(one, other) -> bool:
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[key], other[key]) for key in ("n_id", "edge_index", "e_id", "x", "edge_attr"))
 
 
 @pytest.mark.parametrize("drop_last", [False, True])
@@ -80,7 +75,7 @@ def test_samplers_decide_what_is_a_batch():
             yield [1, 2]
 
     endless_batches = iter(make(data, batch_size=1, batch_sampler=_Iterable(endless)))
-    assert [next(endless_batches).batch_size for _ in range(5000)] == [2] * 5000
+    assert [next(endless_batches).batch_size for _ in range(500)] == [2] * 500
 
 
 class _Iterable:
@@ -155,10 +150,7 @@ def test_arguments_of_workers_are_accepted_and_said_to_have_no_effect_once(caplo
         make(persistent_workers=True)
 
 
-def test_loaders_over_one_data_share_its_edges():
-    data = homogeneous()
-    one, other = make(data), make(data, fanouts=[2])
-    assert one.node_sampler.source.graph is other.node_sampler.source.graph
+def test_an_edge_type_that_is_added_needs_another_loader():
     hetero = heterogeneous()
     before, known = make(hetero, input_nodes="paper"), set(hetero.edge_types)
     hetero["author", "knows", "author"].edge_index = torch.tensor([[0], [1]])
@@ -177,6 +169,21 @@ def test_other_peoples_loaders_take_it():
         assert int(first.n_id[:10].max()) < 50 <= int(second.n_id[:10].min())
     zipped = ZipLoader(halves, batch_size=10)
     assert [batch.batch_size for batch in zipped([0, 1])] == [2, 2]
+
+
+def test_lightnings_modules_of_data_have_our_loaders():
+    pytest.importorskip("pytorch_lightning")
+    data, nodes = homogeneous(), torch.arange(100)
+    given = {"num_neighbors": [3, 3], "batch_size": 30, "eval_loader_kwargs": {"num_neighbors": [5], "batch_size": 10}}
+    module = ramet.pyg.LightningNodeData(data, input_train_nodes=nodes[:60], input_test_nodes=nodes[60:], **given)
+    train, test = module.train_dataloader(), module.test_dataloader()
+    assert type(train) is type(test) is ramet.pyg.NeighborLoader
+    assert sorted(chain(*seeds_of(train))) == list(range(60)) and seeds_of(train) != seeds_of(train)
+    assert [(batch.batch_size, len(batch.num_sampled_nodes)) for batch in test] == [(10, 2)] * 4
+    links = data.edge_index[:, :100]
+    module = ramet.pyg.LightningLinkData(data, input_train_edges=links, neg_sampling="binary", **given)
+    assert type(module.train_dataloader()) is ramet.pyg.LinkNeighborLoader
+    assert sum(len(batch.edge_label) for batch in module.train_dataloader()) == 200
 
 
 @pytest.mark.parametrize(

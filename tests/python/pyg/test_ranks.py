@@ -3,10 +3,6 @@ on the same seeds, a log line says so."""
 
 import logging
 
-import pytest
-
-pytest.importorskip("torch_geometric")
-
 import torch
 import torch.distributed as dist
 from pyg_graphs import homogeneous

@@ -5,10 +5,9 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from pyg_graphs import heterogeneous, homogeneous
+from pyg_graphs import heterogeneous, homogeneous, same
 from torch_geometric.data import Data
 from torch_geometric.loader import ShaDowKHopSampler as PygSampler
-from torch_geometric.nn import SAGEConv, global_mean_pool
 
 import ramet.pyg
 from ramet.pyg.sampler import random_epoch
@@ -78,11 +77,6 @@ def test_batches_are_those_of_the_definition(replace, num_workers):
         assert found == sorted(edges)
 
 
-def same(one, other) -> bool:
-    assert one.keys() == other.keys()
-    return all(torch.equal(one[key], other[key]) for key in one.keys())  # noqa: SIM118 (a Batch is no dict)
-
-
 def test_an_epoch_repeats_with_torchs_seed_for_any_number_of_threads():
     data, runs = homogeneous(), []
     for seed, num_workers in [(1, 0), (1, 3), (2, 0)]:
@@ -119,27 +113,6 @@ def test_a_graph_of_ramet():
     assert torch.equal(batch.x[batch.root_n_id], tables["feat"][[7, 8]].float())
     assert len(batch.edge_attr) == batch.num_edges > 0
     assert torch.equal(ramet.pyg.ShaDowKHopSampler(graph, 1, 4).data.edge_index, data.edge_index)
-
-
-def test_a_deep_model_reads_the_roots():
-    data = homogeneous()
-    data.x = torch.rand(100, 8)
-    layers = [SAGEConv(8, 8) for _ in range(4)]
-    for batch in ramet.pyg.ShaDowKHopSampler(data, 2, 5, batch_size=25, shuffle=True):
-        x = batch.x
-        for layer in layers:
-            x = layer(x, batch.edge_index).relu()
-        both = torch.cat([x[batch.root_n_id], global_mean_pool(x, batch.batch)], dim=1)
-        assert both.shape == (25, 16) and both.isfinite().all()
-
-
-def test_threads_end_with_the_loop():
-    loader = ramet.pyg.ShaDowKHopSampler(homogeneous(), 2, 5, num_workers=2)
-    for _ in range(20):
-        for _batch in loader:
-            break
-    assert len(list(loader)) == len(loader) == 100
-    assert len(loader.collate_fn([1, 2])) == 2
 
 
 def test_wrong_arguments():

@@ -5,69 +5,19 @@ import pickle
 import pytest
 import torch
 import torch_geometric.loader as pyg_loaders
-from pyg_graphs import CITES, WRITES, WRITTEN, heterogeneous, homogeneous, pairs, pairs_of
-from torch_geometric.data import Data, HeteroData, TensorAttr
-from torch_geometric.data import FeatureStore as PygFeatureStore
-from torch_geometric.data import GraphStore as PygGraphStore
+from pyg_graphs import CITES, WRITES, WRITTEN, check_edges, heterogeneous, homogeneous, pairs, pairs_of, stores_of
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.sampler import NegativeSampling
+from torch_geometric.testing import MyGraphStore
 
 import ramet.pyg
 
 
-class Features(PygFeatureStore):
-    """Tensors in a dict."""
-
-    def __init__(self):
-        super().__init__()
-        self.__dict__["rows"] = {}
-
-    def _put_tensor(self, tensor, attr):
-        self.rows[attr.group_name, attr.attr_name] = tensor
-        return True
-
-    def _get_tensor(self, attr):
-        rows = self.rows.get((attr.group_name, attr.attr_name))
-        return rows if attr.index is None else rows[attr.index]
-
-    def _get_tensor_size(self, attr):
-        return tuple(self.rows[attr.group_name, attr.attr_name].shape)
-
-    def _remove_tensor(self, attr):
-        return self.rows.pop((attr.group_name, attr.attr_name), None) is not None
-
-    def get_all_tensor_attrs(self):
-        return [TensorAttr(group, name) for group, name in self.rows]
-
-
-class Edges(PygGraphStore):
-    """Edges in a list of (EdgeAttr, edge index)."""
-
-    def __init__(self):
-        super().__init__()
-        self.__dict__["known"] = []
-
-    def _put_edge_index(self, edge_index, edge_attr):
-        self.known.append((edge_attr, edge_index))
-        return True
-
-    def _get_edge_index(self, edge_attr):
-        return next((edges for attr, edges in self.known if attr == edge_attr), None)
-
-    def _remove_edge_index(self, edge_attr):
-        raise NotImplementedError
-
-    def get_all_edge_attrs(self):
-        return [attr for attr, _ in self.known]
-
-
 def test_stores_of_other_people_homogeneous():
     data = homogeneous()
-    features, edges = Features(), Edges()
-    features.put_tensor(data.x, group_name=None, attr_name="x", index=None)
-    features.put_tensor(data.x % 3, group_name=None, attr_name="y", index=None)
-    edges.put_edge_index(data.edge_index, edge_type=None, layout="coo", size=(100, 100))
     data.y = data.x % 3
-    stores = ramet.pyg.NeighborLoader((features, edges), [-1, -1], input_nodes=torch.arange(100), batch_size=20)
+    given = stores_of(data, ("x", "y"))
+    stores = ramet.pyg.NeighborLoader(given, [-1, -1], input_nodes=torch.arange(100), batch_size=20)
     plain = ramet.pyg.NeighborLoader(data, [-1, -1], input_nodes=torch.arange(100), batch_size=20)
     assert len(stores) == len(plain) == 5
     for one, other in zip(stores, plain):
@@ -80,40 +30,29 @@ def test_stores_of_other_people_homogeneous():
 @pytest.mark.parametrize("collates", [False, True])
 def test_rows_of_edges_of_other_peoples_stores(collates):
     """PyG leaves them out; transforms see them."""
-    data = heterogeneous()
-    features, edges = Features(), Edges()
-    for t in data.edge_types:
-        sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
-        edges.put_edge_index(data[t].edge_index, edge_type=t, layout="coo", size=sizes)
-        features.put_tensor(data[t].edge_attr, group_name=t, attr_name="edge_attr", index=None)
-    features.put_tensor(data["paper"].x, group_name="paper", attr_name="x", index=None)
-    seen = []
+    data, seen = heterogeneous(), []
+    stores = stores_of(data, of_edges=("edge_attr",))
 
     class Collating(ramet.pyg.NeighborLoader):
         def collate_fn(self, index):
             return super().collate_fn(index)
 
     loader = (Collating if collates else ramet.pyg.NeighborLoader)(
-        (features, edges), [3, 3], input_nodes="paper", batch_size=20, transform=lambda b: seen.append(b) or b
+        stores, [3, 3], input_nodes="paper", batch_size=20, transform=lambda b: seen.append(b) or b
     )
     for batch in loader:
         assert seen[-1] is batch and torch.equal(batch["paper"].x, batch["paper"].n_id)
-        for t in data.edge_types:
-            assert torch.equal(batch[t].edge_attr, data[t].edge_attr[batch[t].e_id])
-            ends = batch[t[0]].n_id[batch[t].edge_index[0]], batch[t[2]].n_id[batch[t].edge_index[1]]
-            assert torch.equal(torch.stack(ends), data[t].edge_index[:, batch[t].e_id])
-    assert loader.data[0] is features
+        check_edges(batch, data)
+    assert loader.data[0] is stores[0]
 
 
 def test_rows_of_edges_of_homogeneous_stores():
     """Told apart by their number, or by the name: PyG indexes them by node."""
     for num_edges, name in ((500, "w"), (100, "edge_w")):
         data = homogeneous(num_edges=num_edges)
-        features, edges = Features(), Edges()
-        features.put_tensor(data.x, group_name=None, attr_name="x", index=None)
-        features.put_tensor(data.edge_attr, group_name=None, attr_name=name, index=None)
-        edges.put_edge_index(data.edge_index, edge_type=None, layout="coo", size=(100, 100))
-        loader = ramet.pyg.NeighborLoader((features, edges), [-1], input_nodes=torch.arange(100), batch_size=30)
+        data[name] = data.edge_attr
+        stores = stores_of(data, of_edges=(name,))
+        loader = ramet.pyg.NeighborLoader(stores, [-1], input_nodes=torch.arange(100), batch_size=30)
         for batch in pickle.loads(pickle.dumps(loader)):
             assert torch.equal(batch.x, batch.n_id) and torch.equal(batch[name], batch.e_id)
 
@@ -121,9 +60,7 @@ def test_rows_of_edges_of_homogeneous_stores():
 @pytest.mark.parametrize("layout", ["coo", "sorted coo", "csc", "csr"])
 def test_stores_of_other_people_heterogeneous(layout):
     data = heterogeneous()
-    features, edges = Features(), Edges()
-    for t in data.node_types:
-        features.put_tensor(data[t].x, group_name=t, attr_name="x", index=None)
+    (features, _), edges = stores_of(data), MyGraphStore()
     for t in data.edge_types:
         sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
         row, col = data[t].edge_index
@@ -163,16 +100,9 @@ def test_batches_of_stores_have_the_users_class():
 
 def test_a_graph_with_times_behind_stores():
     data = homogeneous()
-    features, edges = Features(), Edges()
-    features.put_tensor(data.x, group_name=None, attr_name="x", index=None)
-    features.put_tensor(torch.arange(100), group_name=None, attr_name="time", index=None)
-    col, order = data.edge_index[1].sort(stable=True)
-    pair = data.edge_index[0][order], col
-    edges.put_edge_index(pair, edge_type=None, layout="coo", is_sorted=True, size=(100, 100))
-    loader = ramet.pyg.NeighborLoader(
-        (features, edges), [5, 5], input_nodes=torch.arange(100), time_attr="time", batch_size=20
-    )
-    for batch in loader:
+    data.time = torch.arange(100)
+    stores = stores_of(data, ("x", "time"))
+    for batch in ramet.pyg.NeighborLoader(stores, [5, 5], torch.arange(100), time_attr="time", batch_size=20):
         assert bool((batch.time <= batch.time[:20][batch.batch]).all())
 
 
@@ -185,8 +115,8 @@ def test_the_sampler_in_pygs_loader():
         batches = list(loader)
         assert [batch.batch_size for batch in batches] == [20] * 5
         for batch in batches:
-            assert torch.equal(batch.x, batch.n_id) and torch.equal(batch.edge_attr, batch.e_id)
-            assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
+            assert torch.equal(batch.x, batch.n_id)
+            check_edges(batch, data)
             assert sum(batch.num_sampled_nodes) == batch.num_nodes
     torch.manual_seed(1)
     one = next(iter(loader)).n_id

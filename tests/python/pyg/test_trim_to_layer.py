@@ -5,18 +5,16 @@ import copy
 import gc
 
 import pytest
+import torch
+import torch.nn.functional as F
+import torch_geometric.nn as pyg
+from torch.nn.modules import module as modules
+from torch_geometric.utils import trim_to_layer
+from trimmed import mlp, outcome, rows_known, without_hops
 
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-import torch.nn.functional as F  # noqa: E402 (needs torch)
-from torch.nn.modules import module as modules  # noqa: E402
-from torch_geometric.utils import trim_to_layer  # noqa: E402
-from trimmed import mlp, outcome, rows_known, without_hops  # noqa: E402
-
-import ramet.nn  # noqa: E402
-import ramet.pyg  # noqa: E402
-from ramet._support.old_torch import HOOKS_SEE_KEYWORDS  # noqa: E402
+import ramet.nn
+import ramet.pyg
+from ramet._support.old_torch import HOOKS_SEE_KEYWORDS
 
 of_hooks = pytest.mark.skipif(not HOOKS_SEE_KEYWORDS, reason="with this torch it is PyG's function")
 

@@ -1,12 +1,10 @@
 """Models of several node types, trimmed by ramet.nn.from_pyg: as those of one type."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pyg = pytest.importorskip("torch_geometric.nn")
-
-import torch.nn.functional as F  # noqa: E402 (needs torch)
-from trimmed import compare  # noqa: E402 (needs torch)
+import torch
+import torch.nn.functional as F
+import torch_geometric.nn as pyg
+from trimmed import compare
 
 
 class Hetero(torch.nn.Module):

@@ -27,19 +27,22 @@ LABOR = {
     "labor-2 weighted": labor(2, table="w"),
 }
 METHODS = ALONE | LABOR
+PLAIN = {name: ALONE[name] for name in ("uniform", "replace")} | {f"labor-{i}": labor(i) for i in range(4)}
+SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
 
 
-def weights_of(csc: twin.Csc) -> list[float]:
-    """By user's edge id, a third of them 0."""
-    return [float(e % 3 * (1 + e % 7)) for e in csc.edge_ids]
+def some_weights(num_edges: int) -> np.ndarray:
+    """A third of them 0."""
+    return np.arange(num_edges) % 3 * (1.0 + np.arange(num_edges) % 7)
 
 
-def with_weights(lists: dict, num_nodes: dict[str, int]):
-    """(engine's graph, twin's graph) with an edge table "w"."""
+def with_weights(lists: dict, num_nodes: dict[str, int], weights: dict | None = None):
+    """(engine's graph, twin's graph) with an edge table "w", by default of some_weights()."""
     cscs = {t: twin.Csc.from_edges(*edges, num_nodes[t[2]]) for t, edges in lists.items()}
-    tables = {t: {"w": np.arange(len(e[0])) % 3 * (1.0 + np.arange(len(e[0])) % 7)} for t, e in lists.items()}
-    graph = ramet.from_edge_index(dict(lists), dict(num_nodes), edges=tables)
-    return graph, twin.TwinGraph(dict(num_nodes), cscs, {"w": {t: weights_of(csc) for t, csc in cscs.items()}})
+    weights = weights or {t: some_weights(len(edges[0])) for t, edges in lists.items()}
+    graph = ramet.from_edge_index(dict(lists), dict(num_nodes), edges={t: {"w": w} for t, w in weights.items()})
+    tables = {t: weights[t][csc.edge_ids].astype(float).tolist() for t, csc in cscs.items()}
+    return graph, twin.TwinGraph(dict(num_nodes), cscs, {"w": tables})
 
 
 def homogeneous(num_nodes: int = 300):

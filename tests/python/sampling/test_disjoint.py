@@ -5,32 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from comparison import by_type, check
-from methods import KINDS, METHODS, homogeneous, make
+from methods import METHODS, SEEDS, homogeneous
 from small_graphs import homogeneous as with_tables
+from timed_graphs import edges_of_hops
 
 import ramet
 
-SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
 EXPAND = ("every", "once")
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def case(request, tmp_path_factory):
-    return request.param, *make(request.param, tmp_path_factory.mktemp("disjoint"))
-
-
-def hops(batch):
-    """(edge type, sources, destinations, edge ids) of each hop, or of all at once. Ends are places in n_id."""
-    graph = batch.graph
-    if batch.expand == "once":
-        for t in graph.edge_types:
-            edges = batch.edges(t)
-            yield t, *np.asarray(edges.edge_index), np.asarray(edges.e_id)
-        return
-    for block in batch.blocks:
-        edge_index, e_id = by_type(block.edge_index, graph.edge_types), by_type(block.e_id, graph.edge_types)
-        for t in graph.edge_types:
-            yield t, *np.asarray(edge_index[t]), np.asarray(e_id[t])
 
 
 def nodes_of(batch):
@@ -41,13 +22,13 @@ def nodes_of(batch):
 
 
 def edges_of_tree(batch, tree: int) -> list:
-    """For each hop and edge type, the ids of its edges' ends, in order."""
+    """For each hop and edge type, the ids of its edges' ends and their positions, in order."""
     nodes, result = nodes_of(batch), []
-    for (src, name, dst), sources, destinations, e_id in hops(batch):
+    for (src, name, dst), sources, destinations, positions in edges_of_hops(batch.graph, batch):
         (src_ids, _), (dst_ids, dst_trees) = nodes[src], nodes[dst]
         chosen = dst_trees[destinations] == tree
         ends = src_ids[sources[chosen]].tolist(), dst_ids[destinations[chosen]].tolist()
-        result.append((name, *ends, e_id[chosen].tolist()))
+        result.append((name, *ends, positions[chosen].tolist()))
     return result
 
 
@@ -70,20 +51,9 @@ def test_batches(case, method, fanouts, expand):
 
 @pytest.mark.parametrize("seeds", [[], [5]])
 def test_few_seeds(seeds):
+    check(homogeneous(), seeds, [3, 2], expand="once")
     batch = check(homogeneous(), seeds, [3, 2], disjoint=True)
     assert np.asarray(batch.batch).tolist() == [0] * batch.num_nodes
-
-
-@pytest.mark.parametrize("expand", EXPAND)
-def test_trees_share_nothing(case, expand):
-    _, graph, _, seed_type = case
-    batch = ramet.sample(graph, (seed_type, SEEDS), [4, 3, 3], disjoint=True, expand=expand)
-    nodes = nodes_of(batch)
-    assert nodes[seed_type][1][: len(SEEDS)].tolist() == list(range(len(SEEDS)))
-    for node_type, (ids, trees) in nodes.items():
-        assert len(set(zip(trees.tolist(), ids.tolist()))) == len(ids), node_type
-    for (src, _, dst), sources, destinations, _ in hops(batch):
-        assert (nodes[src][1][sources] == nodes[dst][1][destinations]).all()
 
 
 @pytest.mark.parametrize("expand", EXPAND)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import twin
 from comparison import assert_equal, edge_list
-from methods import METHODS, make
+from methods import METHODS, SEEDS, make
 from timed_graphs import some_times, timed_pair
 
 import ramet
@@ -12,7 +12,6 @@ from ramet import _core
 from ramet.loading.batch import Origin
 from ramet.loading.options import as_inputs, for_sampling, sample_options
 
-SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
 FANOUTS = [[4, 3], [-1, 2, 3], [3, 0, 2], [40, 3]]
 
 

@@ -118,12 +118,8 @@ def of_both_types(count: int = 150) -> dict:
     return {B: some_seeds(count), A: some_seeds(count // 3)}
 
 
-def samples(graph, seed_type=None, names=tuple(SAMPLERS), **extent) -> dict:
-    """One batch of `ramet.sample` per sampler."""
-    return samples_of(graph, some_seeds() if seed_type is None else (seed_type, some_seeds()), names, **extent)
-
-
 def samples_of(graph, seeds, names=tuple(SAMPLERS), **extent) -> dict:
+    """One batch of `ramet.sample` per sampler."""
     return {
         name: digest([ramet.sample(graph, seeds, FANOUTS, seed=4, epoch=1, step=11, **SAMPLERS[name], **extent)])
         for name in names
@@ -169,24 +165,20 @@ def trees(graph) -> dict:
     return {
         f"{name}, {expand}": value
         for expand in ("every", "once")
-        for name, value in samples(graph, A, names, disjoint=True, expand=expand).items()
+        for name, value in samples_of(graph, (A, some_seeds()), names, disjoint=True, expand=expand).items()
     }
 
 
-def drop_last(graph) -> dict:
-    return epochs(graph, "train", drop_last=True, threads=2)
-
-
 MAKERS = {
-    "sample": lambda folder, patch: samples(homogeneous()),
-    "sample, several types": lambda folder, patch: samples(heterogeneous(), A),
-    "sample, 64 bits": lambda folder, patch: samples(wide(folder), "node"),
+    "sample": lambda folder, patch: samples_of(homogeneous(), some_seeds()),
+    "sample, several types": lambda folder, patch: samples_of(heterogeneous(), (A, some_seeds())),
+    "sample, 64 bits": lambda folder, patch: samples_of(wide(folder), ("node", some_seeds())),
     "sample, all neighbors": lambda folder, patch: all_neighbors(homogeneous()),
-    "sample, each node once": lambda folder, patch: samples(heterogeneous(), A, expand="once"),
+    "sample, each node once": lambda folder, patch: samples_of(heterogeneous(), (A, some_seeds()), expand="once"),
     "sample, disjoint trees": lambda folder, patch: trees(heterogeneous()),
     "sample, seeds of two types": lambda folder, patch: samples_of(heterogeneous(), of_both_types()),
     "loader, seeds of two types": lambda folder, patch: epochs(heterogeneous(), of_both_types(300)),
-    "loader, drop_last": lambda folder, patch: drop_last(homogeneous()),
+    "loader, drop_last": lambda folder, patch: epochs(homogeneous(), "train", drop_last=True, threads=2),
     "loader, several types": lambda folder, patch: epochs(heterogeneous(), (A, some_seeds(400))),
     "loader, ranks": lambda folder, patch: ranks_apart(homogeneous(), patch),
     "loader, ranks that cooperate": lambda folder, patch: ranks_together(homogeneous()),

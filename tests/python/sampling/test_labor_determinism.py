@@ -1,4 +1,4 @@
-"""LABOR in loaders, threads, ranks and processes: what results do not depend on, and resuming.
+"""LABOR in slices of the seeds, and states of loaders.
 
 Every test names the sections of docs/semantics.md that it checks.
 """
@@ -7,26 +7,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-import twin
-from comparison import BLOCK_ARRAYS, EDGE, ODD_NODES, assert_equal, labor, thompson
-from small_graphs import homogeneous, numpy_of
+from comparison import ODD_NODES, labor, thompson
+from small_graphs import homogeneous
 
 import ramet
 from ramet.loading.samplers import SAMPLERS
-
-ITERATIONS = [0, 1, 2, 3]
-
-
-# ---- what results do not depend on
-
-
-def outcome(batch) -> tuple:
-    """All of a batch of one edge type, and whatever tells two apart."""
-    blocks = [[numpy_of(getattr(b, name)).tobytes() for name in BLOCK_ARRAYS] for b in batch.blocks]
-    return batch.epoch, batch.step, numpy_of(batch.n_id).tobytes(), blocks
-
-
-# ---- batches and ranks
 
 
 @pytest.mark.parametrize("layer_dependent", [False, True])
@@ -40,33 +25,6 @@ def test_slices_of_the_seeds_add_up(small, hetero, cuts, layer_dependent):
     seeds = seeds % ODD_NODES["a"]
     parts = [ramet.sample(hetero[0], ("a", part), [3, 2], **options) for part in np.split(seeds, cuts)]
     assert ramet.fingerprint(parts) == ramet.sample(hetero[0], ("a", seeds), [3, 2], **options).fingerprint()
-
-
-@pytest.mark.parametrize("iterations", ITERATIONS)
-@pytest.mark.parametrize("world", [2, 3, 5])
-def test_ranks(monkeypatch, small, world, iterations):
-    """Sections 6, 8: every rank samples its own slice; those of LABOR-0 add up, those of LABOR-i do not, since
-    importances are those of the slice."""
-    graph, twin_graph = small
-    inputs = np.random.default_rng(5).permutation(300)[:100]
-
-    def loader(rank, of):
-        monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks: (rank, of))
-        return ramet.NeighborLoader(graph, [4, 3], inputs, 40, shuffle=True, **labor(iterations))
-
-    ranks = [list(loader(rank, world)) for rank in range(world)]
-    steps = twin.global_batches(inputs, 40, shuffle=True, drop_last=False, seed=0, epoch=0)
-    same = []
-    for step, whole in enumerate(loader(0, 1)):
-        for rank in range(world):
-            chosen = twin.slice_of(steps[step], rank, world)
-            expected = twin.sample(twin_graph, "node", chosen, {EDGE: [4, 3]}, step=step, **labor(iterations))
-            assert_equal(graph, ranks[rank][step], expected)
-        same.append(ramet.fingerprint([batches[step] for batches in ranks]) == whole.fingerprint())
-    assert same == [iterations == 0] * 3
-
-
-# ---- resuming
 
 
 def test_a_state_is_of_the_same_sampler():

@@ -115,42 +115,24 @@ def squared_errors(x, k, num_steps, options):
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 2, 3])
-@pytest.mark.parametrize("k", [2, 10])
-def test_variance_of_constant_features(iterations, k):
-    """Section 8, the equation of c_s: features of 1 have the variance 1/k - 1/d at every destination, whatever the
-    importances."""
-    degree = np.diff(simple()[1])[:600]
-    sampled = degree > k
-    expected = 1 / k - 1 / degree[sampled]
-    errors = squared_errors(np.ones(3000), k, 1000, thompson(iterations))
-    close((errors[:, sampled] / expected).mean(axis=1), 1, within=0.02)
-    assert (errors[:, ~sampled] < 1e-12).all()
-
-
-def test_variance_of_labor_0():
-    """Section 8: (1/k - 1/d) times the mean square of the neighbors' values."""
+@pytest.mark.parametrize(("k", "ones"), [(2, True), (10, True), (5, False)])
+def test_variance(iterations, k, ones):
+    """Section 8: that of Poisson sampling. Of LABOR-0 it is (1/k - 1/d) times the mean square of the neighbors' values,
+    and so it is of features of 1, whatever the importances, by the equation of c_s; features that know nothing of
+    importances have on average no more."""
     _, indptr, indices = simple()
-    degree, k, x = np.diff(indptr)[:600], 5, np.random.default_rng(2).normal(1, 1, 3000)
-    sampled = degree > k
-    expected = ((1 / k - 1 / np.maximum(degree, 1)) * means_of(indptr, indices, x**2)[:600])[sampled]
-    errors = squared_errors(x, k, 1000, thompson())
-    close((errors[:, sampled] / expected).mean(axis=1), 1, within=0.02)
-
-
-@pytest.mark.parametrize("iterations", [1, 2, 3])
-def test_variance_of_labor_i(iterations):
-    """Section 8: that of Poisson sampling with these probabilities; features that know nothing of them have on
-    average no more than with LABOR-0."""
-    _, indptr, indices = simple()
-    degree, k, x = np.diff(indptr)[:600], 5, np.random.default_rng(2).normal(1, 1, 3000)
+    degree, x = np.diff(indptr)[:600], np.ones(3000) if ones else np.random.default_rng(2).normal(1, 1, 3000)
     sampled = degree > k
     rows = slow_labor.Rows.of(indptr, indices, np.arange(600))
     q, _ = slow_labor.probabilities(rows, 3000, k, iterations)
-    expected = (rows.sums(x[rows.source] ** 2 * (1 / q - 1))[sampled]) / degree[sampled] ** 2
+    expected = rows.sums(x[rows.source] ** 2 * (1 / q - 1))[sampled] / degree[sampled] ** 2
+    of_labor_0 = ((1 / k - 1 / np.maximum(degree, 1)) * means_of(indptr, indices, x**2)[:600])[sampled]
+    if ones or iterations == 0:
+        np.testing.assert_allclose(expected, of_labor_0, rtol=1e-8)
+    assert expected.sum() < 1.03 * of_labor_0.sum()
     errors = squared_errors(x, k, 1000, thompson(iterations))
     close((errors[:, sampled] / expected).mean(axis=1), 1, within=0.02)
-    of_labor_0 = ((1 / k - 1 / np.maximum(degree, 1)) * means_of(indptr, indices, x**2)[:600])[sampled]
-    assert expected.sum() < 1.03 * of_labor_0.sum()
+    assert (errors[:, ~sampled] < 1e-12).all()
 
 
 # ---- normalized weights

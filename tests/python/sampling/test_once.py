@@ -5,20 +5,12 @@ import re
 import numpy as np
 import pytest
 from comparison import both, check
-from methods import ALONE, KINDS, METHODS, WEIGHTED, homogeneous, make
+from methods import METHODS, SEEDS, WEIGHTED, homogeneous
 from small_graphs import CITES, REVERSE, WRITES
 from small_graphs import heterogeneous as papers
 from small_graphs import homogeneous as with_tables
 
 import ramet
-
-SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def case(request, tmp_path_factory):
-    return request.param, *make(request.param, tmp_path_factory.mktemp("once"))
-
 
 # ---- against the twin
 
@@ -41,11 +33,6 @@ def test_names_and_fanouts_by_edge_type(hetero):
     check(hetero, [3, 70, 3, 11], fanouts, "a-b", expand="once", sampler=ramet.Uniform(replace=True), seed=9)
 
 
-@pytest.mark.parametrize("seeds", [[], [5]])
-def test_few_seeds(seeds):
-    check(homogeneous(), seeds, [3, 2], expand="once")
-
-
 # ---- what follows from the definition
 
 
@@ -59,46 +46,6 @@ def test_repeated_seeds_have_the_edges_of_the_graph():
     assert np.asarray(edges.e_id).tolist() == [0, 0, 1, 2]
 
 
-def test_counts_by_hop():
-    """A tree whose fanouts are smaller and larger than its degrees."""
-    src, dst = [2, 3, 4, 5, 6, 5, 7, 8, 9], [0, 1, 2, 2, 3, 3, 5, 5, 6]
-    batch = ramet.sample(both(10, np.array([src, dst]))[0], [0, 1], [1, 2, 4], expand="once")
-    assert batch.num_sampled_nodes == [2, 2, 3, 3]
-    assert batch.num_sampled_edges == [2, 4, 3]
-    assert batch.num_nodes == 10
-    assert batch.num_edges == 9
-
-
-def test_all_neighbors_give_every_in_edge_once():
-    graph, _ = homogeneous()
-    batch = ramet.sample(graph, [4, 9, 120], [-1] * 40, expand="once")
-    n_id, e_id = np.asarray(batch.n_id), np.asarray(batch.edges().e_id)
-    assert len(set(n_id.tolist())) == len(n_id)
-    indptr = graph.indptr()
-    assert len(e_id) == sum(indptr[v + 1] - indptr[v] for v in n_id)
-    assert len(set(e_id.tolist())) == len(e_id)
-
-
-@pytest.mark.parametrize("method", ALONE)
-def test_trimming(method):
-    """The edges of the first hops lead to the nodes of the hops before, and come from those of theirs."""
-    batch = ramet.sample(homogeneous()[0], [4, 9, 120], [4, 3, 2], expand="once", **METHODS[method])
-    source, destination = np.asarray(batch.edges().edge_index)
-    nodes, edges = np.cumsum(batch.num_sampled_nodes), np.cumsum(batch.num_sampled_edges)
-    for hop, (first, end) in enumerate(zip([0, *edges], edges)):
-        assert (source[first:end] < nodes[hop + 1]).all()
-        assert (destination[first:end] < nodes[hop]).all()
-        assert (destination[first:end] >= (0 if hop == 0 else nodes[hop - 1])).all()
-
-
-def test_the_first_hop_is_that_of_blocks():
-    graph, _ = homogeneous()
-    for options in METHODS.values():
-        once, every = (ramet.sample(graph, SEEDS, [4], expand=e, **options) for e in ("once", "every"))
-        assert once.fingerprint() == every.fingerprint()
-        assert np.asarray(once.edges().edge_index).tolist() == np.asarray(every.blocks[0].edge_index).tolist()
-
-
 def test_slices_do_not_add_up():
     """Node 1 is a seed of the whole batch, and found by hop 0 in the slice of node 0."""
     pair = both(3, np.array([[1, 2], [0, 1]]))
@@ -108,17 +55,6 @@ def test_slices_do_not_add_up():
 
 
 # ---- the loader, tables, refusals
-
-
-@pytest.mark.parametrize("method", ["uniform", "labor-2", "weighted"])
-def test_loaders_sample_the_same(method):
-    graph, _ = homogeneous()
-    options = METHODS[method] | {"seed": 5, "expand": "once"}
-    for step, batch in enumerate(ramet.NeighborLoader(graph, [4, 3], np.arange(100), 32, **options)):
-        alone = ramet.sample(graph, np.asarray(batch.seeds), [4, 3], step=step, **options)
-        assert batch.expand == "once"
-        assert batch.fingerprint() == alone.fingerprint()
-        assert np.asarray(batch.n_id).tolist() == np.asarray(alone.n_id).tolist()
 
 
 def test_edge_tables():

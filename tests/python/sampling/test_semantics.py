@@ -1,15 +1,18 @@
-"""Equality with the twin, bit by bit, on graphs of one type. Every test names the sections of docs/semantics.md that it
-checks."""
+"""Equality with the twin, bit by bit, on graphs of one type, by uniform sampling and by LABOR. Every test names the
+sections of docs/semantics.md that it checks."""
 
 import itertools
 
 import numpy as np
 import pytest
 import twin
-from comparison import EDGE, both, check, edge_list, write_store
+from comparison import EDGE, both, check, check_weights, edge_list, labor, write_store
+from methods import PLAIN
 
 import ramet
 from ramet import _core
+
+every_sampler = pytest.mark.parametrize("options", PLAIN.values(), ids=PLAIN)
 
 # ---- the twin itself
 
@@ -23,13 +26,6 @@ def test_twin_random_function_is_the_published_one():
     assert twin.encode_edge_type(EDGE) == "node__to__node"
 
 
-def test_twin_takes_arrays():
-    """Section 2: the same bits from numpy arrays, which the statistics are computed with."""
-    values = np.array([0, 1, 2**32, 2**64 - 1], np.uint64)
-    assert twin.absorb(5, values).tolist() == [twin.absorb(5, v) for v in values.tolist()]
-    assert twin.absorb(values, 5).tolist() == [twin.absorb(v, 5) for v in values.tolist()]
-
-
 @pytest.mark.parametrize("name", ["_", "__", "a___b", "._", "..", "a.", "-x", "a%b", "é/ü", "a_b_", "x__y", " "])
 def test_encoded_names(name):
     """Section 2, and format.md section 3: the key of an edge type."""
@@ -40,7 +36,7 @@ def test_encoded_names(name):
 # ---- one type
 
 
-@pytest.mark.parametrize("replace", [False, True])
+@every_sampler
 @pytest.mark.parametrize(
     "fanouts",
     [
@@ -60,34 +56,33 @@ def test_encoded_names(name):
         [400, 2],
     ],
 )
-def test_fanouts(small, fanouts, replace):
-    """Sections 2, 3, 4: fanouts from 0 to beyond every degree, few and many picks a row."""
+def test_fanouts(small, fanouts, options):
+    """Sections 2, 3, 4, 8: fanouts from 0 to beyond every degree, few and many picks a row."""
     graph, _ = small
     seeds = [7, 299, 0, 150, 42, 33]  # 299 is the hub
-    assert graph.indptr()[300] - graph.indptr()[299] > 149
-    check(small, seeds, fanouts, sampler=ramet.Uniform(replace), seed=3, epoch=1, step=4)
+    assert 149 < graph.indptr()[300] - graph.indptr()[299] < 400
+    check(small, seeds, fanouts, seed=3, epoch=1, step=4, **options)
 
 
-@pytest.mark.parametrize("replace", [False, True])
+@every_sampler
 @pytest.mark.parametrize("fanouts", [[-1], [-1, -1], [-1, 3], [3, -1], [0, -1], [-1, 0, 2]])
-def test_all_neighbors(small, fanouts, replace):
-    """Section 3: -1 takes every position once, whatever `replace` says of the other hops."""
-    batch = check(small, [5, 299, 17, 80], fanouts, sampler=ramet.Uniform(replace), threads=1 + replace)
+def test_all_neighbors(small, fanouts, options):
+    """Sections 3, 8: -1 takes every position once, whatever other hops do, at the weight 1 / d of either kind."""
+    batch = check_weights(small, [5, 299, 17, 80], fanouts, threads=(1, 2), **options)
     if fanouts == [-1]:
         assert batch.fingerprint() == ramet.sample(small[0], [5, 299, 17, 80], [1000]).fingerprint()
 
 
-def test_fanout_at_the_degree():
-    """Section 3: fanouts d - 1, d and d + 1, for every degree on both sides of the engine's thresholds."""
-    degrees = [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 34, 63, 64, 65, 66, 100, 257]
+@pytest.mark.parametrize("name", ["uniform", "replace", "labor-0", "labor-2"])
+def test_fanout_at_the_degree(name):
+    """Sections 3, 8: fanouts d - 1, d and d + 1, for every degree on both sides of the engine's thresholds and of a
+    vector's lanes."""
+    degrees = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 34, 63, 64, 65, 66, 100, 257]
     dst = np.repeat(np.arange(len(degrees)), degrees)
     src = np.random.default_rng(0).integers(0, 400, len(dst))
     pair = both(400, np.stack([src, dst]))
-    seeds = list(range(len(degrees)))
-    for degree in degrees[1:]:
-        for fanout in {max(degree - 1, 0), degree, degree + 1}:
-            check(pair, seeds, [fanout], seed=degree)
-            check(pair, seeds, [fanout], seed=degree, sampler=ramet.Uniform(replace=True))
+    for fanout in {degree + more for degree in degrees for more in (-1, 0, 1)} - {-1}:
+        check_weights(pair, list(range(len(degrees))), [fanout], seed=fanout, **PLAIN[name])
 
 
 def test_rows_of_many_spans():
@@ -99,16 +94,17 @@ def test_rows_of_many_spans():
         check(pair, list(range(len(degrees))), [fanout], sampler=sampler, step=9)
 
 
-@pytest.mark.parametrize("replace", [False, True])
-def test_duplicate_seeds(small, replace):
-    """Section 4: a seed given twice is two rows with the same picks; a neighbor points to the first."""
-    seeds = [9, 4, 9, 9, 299, 4, 299]
-    batch = check(small, seeds, [5, 3], sampler=ramet.Uniform(replace))
+@every_sampler
+def test_duplicate_seeds(small, options):
+    """Sections 4, 8: a seed given twice is two rows with the same picks and weights, and changes nothing else; a
+    neighbor points to the first."""
+    batch = check_weights(small, [9, 4, 9, 9, 299, 4, 299], [5, 3], **options)
     block = batch.blocks[-1]
-    indptr, indices = block.indptr.numpy(), block.indices.numpy()
-    rows = [indices[a:b].tolist() for a, b in itertools.pairwise(indptr)]
-    assert rows[0] == rows[2] == rows[3]
-    assert rows[4] == rows[6]
+    rows = [slice(a, b) for a, b in itertools.pairwise(block.indptr.tolist())]
+    for array in (block.indices, block.edge_weight):
+        assert array[rows[0]].tolist() == array[rows[2]].tolist() == array[rows[3]].tolist()
+        assert array[rows[4]].tolist() == array[rows[6]].tolist()
+    assert batch.fingerprint() == ramet.sample(small[0], [9, 4, 299], [5, 3], **options).fingerprint()
 
 
 def test_neighbor_that_is_a_duplicate_seed():
@@ -117,26 +113,26 @@ def test_neighbor_that_is_a_duplicate_seed():
     assert batch.blocks[-1].indices.tolist() == [3, 3, 0, 1]
 
 
-def test_no_seeds(small):
-    """Section 4: seeds may be empty; every block is then empty, and so is the fingerprint."""
-    batch = check(small, [], [3, 2])
-    assert batch.fingerprint() == "0" * 32
+@every_sampler
+def test_nothing_to_sample(small, hetero, options):
+    """Sections 3, 4, 5, 8: without seeds every block is empty, of every type, and so is the fingerprint; without
+    edges d is 0 everywhere."""
+    assert check_weights(small, [], [3, 2], **options).fingerprint() == "0" * 32
+    check_weights(hetero, [], [3, 2], "a", **options)
+    check_weights(both(4, np.zeros((2, 0), np.int64)), [3, 1, 3], [2, -1], **options)
 
 
-def test_isolated_nodes_self_loops_parallel_edges():
-    """Section 3: no edge, no pick; parallel edges and self loops are edges like any other."""
+@every_sampler
+def test_isolated_nodes_self_loops_parallel_edges(options):
+    """Sections 3, 8: no edge, no pick; parallel edges and self loops are edges like any other."""
     edges = np.array([[1, 1, 1, 1, 2, 2, 0], [1, 1, 1, 1, 1, 0, 0]])
     pair = both(6, edges)
-    for seed, replace, fanout in itertools.product(range(5), (False, True), (1, 2, 4, 7)):
-        check(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, sampler=ramet.Uniform(replace))
-    assert check(pair, [5, 4], [3]).blocks[0].indptr.tolist() == [0, 0, 0]
+    for seed, fanout in itertools.product(range(5), (1, 2, 4, 7)):
+        check_weights(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, **options)
+    assert check(pair, [5, 4], [3], **options).blocks[0].indptr.tolist() == [0, 0, 0]
 
 
-def test_graph_without_edges():
-    """Section 3: d = 0 everywhere."""
-    check(both(4, np.zeros((2, 0), np.int64)), [3, 1, 3], [2, -1])
-
-
+@pytest.mark.parametrize("options", [{}, labor()], ids=["uniform", "labor-0"])
 @pytest.mark.parametrize(
     "place",
     [
@@ -151,11 +147,11 @@ def test_graph_without_edges():
         {"seed": 7, "epoch": 5, "step": 6},
     ],
 )
-def test_seed_epoch_step(small, place):
-    """Sections 1, 2: each enters the key, at its full width."""
+def test_seed_epoch_step(small, place, options):
+    """Sections 1, 2, 8: each enters the key, at its full width."""
     seeds = list(range(0, 300, 7))
-    batch = check(small, seeds, [4, 2], **place)
-    assert batch.fingerprint() != ramet.sample(small[0], seeds, [4, 2]).fingerprint()
+    batch = check(small, seeds, [4, 2], **place, **options)
+    assert batch.fingerprint() != ramet.sample(small[0], seeds, [4, 2], **options).fingerprint()
 
 
 @pytest.mark.parametrize("replace", [False, True])
@@ -219,38 +215,43 @@ def test_width_of_indices(tmp_path, dtype):
     check(pair, [199, 3, 77, 3], [-1, 2], threads=2)
 
 
-def test_ids_beyond_32_bits(tmp_path):
-    """Section 4: a source type of 5 billion nodes: ids enter n_id whole, and their number costs nothing."""
+@pytest.fixture(scope="module")
+def billions(tmp_path_factory):
     num_nodes = {"big": 5_000_000_000, "small": 40}
     rng = np.random.default_rng(9)
     ids = np.concatenate([[0, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 4_999_999_999], rng.integers(0, 5 * 10**9, 900)])
     edges = {}
-    for edge_type, sources in {
-        ("big", "in", "small"): ids,
-        ("small", "next", "small"): np.arange(40),
-    }.items():
-        dst = rng.integers(0, 40, 2000)
-        csc = twin.Csc.from_edges(rng.choice(sources, 2000), dst, 40)
+    for edge_type, sources in {("big", "in", "small"): ids, ("small", "next", "small"): np.arange(40)}.items():
+        csc = twin.Csc.from_edges(rng.choice(sources, 2000), rng.integers(0, 40, 2000), 40)
         edges[edge_type] = (np.array(csc.indptr), np.array(csc.indices, np.int64))
-    pair = write_store(tmp_path / "store", num_nodes, edges)
-    for replace, threads in itertools.product((False, True), (1, 2)):
-        batch = check(pair, [7, 0, 39, 7], [10, 5, 40], "small", sampler=ramet.Uniform(replace), threads=threads)
-        assert batch.n_id["big"].max() > 2**32
-    check(pair, list(range(40)), [-1, -1], "small")
+    return write_store(tmp_path_factory.mktemp("billions") / "store", num_nodes, edges)
+
+
+@every_sampler
+def test_ids_beyond_32_bits(billions, options):
+    """Sections 4, 8: a source type of 5 billion nodes: ids enter n_id and words whole, their number costs nothing."""
+    batch = check_weights(billions, [7, 0, 39, 7], [10, 5, 40], "small", threads=(1, 2), **options)
+    assert batch.n_id["big"].max() > 2**32
+    check_weights(billions, list(range(40)), [-1, -1], "small", **options)
     seeds = [4_999_999_999, 5, 2**32, 5]
-    assert check(pair, seeds, [3, 3], "big").n_id["big"].tolist() == seeds
+    assert check(billions, seeds, [3, 3], "big", **options).n_id["big"].tolist() == seeds
 
 
 # ---- dependent minibatches
 
 
-@pytest.mark.parametrize("kappa", [2, 3, 8])
-def test_dependent(small, kappa):
-    """Section 9: the steps of two blocks and some of a third."""
-    for step, fanouts in itertools.product(range(2 * kappa + 2), ([5, 3], [40])):
-        check(small, [3, 8, 299, 3], fanouts, sampler=ramet.Uniform(dependent=kappa), step=step, seed=3, epoch=1)
-    for step in (kappa - 1, 100 * kappa + 1):
-        check(small, [3, 299], [4, 40], step=step, sampler=ramet.Uniform(replace=True, dependent=kappa), threads=2)
+DEPENDENT = [*(ramet.Uniform(dependent=kappa) for kappa in (2, 3, 8)), ramet.Uniform(replace=True, dependent=3)]
+DEPENDENT += [ramet.Labor(i, dependent=4, layer_dependent=same) for i in (0, 2) for same in (False, True)]
+
+
+@pytest.mark.parametrize("sampler", DEPENDENT, ids=str)
+def test_dependent(small, hetero, sampler):
+    """Sections 5, 8, 9: the steps of two blocks, some of a third and one far on, of one type and of several; words of
+    sources turn, too, and importances do not know of it."""
+    kappa = sampler.dependent
+    for step in (*range(2 * kappa + 2), 100 * kappa + 1):
+        check(small, [3, 8, 299, 3], [5, 40], sampler=sampler, step=step, seed=3, epoch=1, threads=2)
+        check(hetero, [3, 1, 20], [3, 2], "a", sampler=sampler, step=step)
 
 
 def test_dependent_blocks(small):

@@ -6,32 +6,28 @@ import itertools
 import numpy as np
 import pytest
 import twin
-from comparison import EDGE, ODD_EDGES, assert_equal
+from comparison import EDGE, ODD_EDGES, assert_equal, labor
 
 import ramet
 
-
-def loader_of(monkeypatch, rank, world, graph, *args, **kwargs):
-    """The loader that a rank of `world` would make."""
-    monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks: (rank, world))
-    return ramet.NeighborLoader(graph, *args, **kwargs)
-
-
-def seeds_of_epoch(loader, epoch=0) -> list[list[int]]:
-    loader.set_epoch(epoch)
-    return [batch.seeds.tolist() for batch in loader]
+RANKS = {
+    "uniform": {},
+    "drop_last": {"drop_last": True},
+    "dependent": {"sampler": ramet.Uniform(dependent=4), "shuffle": False, "threads": 2},
+    **{f"labor-{i}": labor(i) for i in range(4)},
+}
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1000, 4096, 4097])
 def test_shuffle(n):
     """Section 6: pi, around the sizes where the network grows, for several seeds and epochs."""
     graph = ramet.from_edge_index(np.zeros((2, 0), np.int64), n)
-    for seed in (0, 1, 2**64 - 1):
+    for seed, epoch in ((0, 0), (0, 1), (1, 2**31), (2**64 - 1, 1)):
         loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, ranks=False)
-        for epoch in (0, 1, 2**31):
-            expected = twin.shuffled(n, seed, epoch)
-            assert sorted(expected) == list(range(n))
-            assert seeds_of_epoch(loader, epoch) == [expected]
+        loader.set_epoch(epoch)
+        expected = twin.shuffled(n, seed, epoch)
+        assert sorted(expected) == list(range(n))
+        assert [batch.seeds.tolist() for batch in loader] == [expected]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -68,17 +64,24 @@ def test_loader_blocks_hetero(hetero):
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("drop_last", [False, True])
-def test_ranks(monkeypatch, small, world, drop_last):
-    """Sections 6, 7: slices (some empty), as many steps on every rank, each rank's blocks, the union of their
-    fingerprints, and the mean over the global batch."""
+@pytest.mark.parametrize("name", RANKS)
+def test_ranks(monkeypatch, small, world, name):
+    """Sections 6, 7, 8, 9: slices (some empty), as many steps on every rank, each rank's blocks, the mean over the
+    global batch, and the union of fingerprints: the whole's but for LABOR-i, whose importances are of the slice."""
     graph, twin_graph = small
     inputs = np.random.default_rng(5).permutation(300)[:30]  # steps of 7, 7, 7, 7 and 2
-    options = {"shuffle": True, "drop_last": drop_last, "seed": 2}
-    alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 7, **options))
-    ranks = [list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, **options)) for r in range(world)]
-    steps = twin.global_batches(inputs, 7, epoch=0, **options)
+    given = {"shuffle": True, "drop_last": False, "seed": 2} | RANKS[name]
+    of_epoch = {option: given[option] for option in ("shuffle", "drop_last", "seed")}
+    sampler = given.get("sampler", "uniform")
+
+    def batches_of(rank, of) -> list:
+        monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks: (rank, of))
+        return list(ramet.NeighborLoader(graph, [4, 3], inputs, 7, **given))
+
+    alone, ranks = batches_of(0, 1), [batches_of(rank, world) for rank in range(world)]
+    steps = twin.global_batches(inputs, 7, epoch=0, **of_epoch)
     assert [len(batches) for batches in [alone, *ranks]] == [len(steps)] * (world + 1)
+    adds_up = []
     for step, seeds in enumerate(steps):
         parts = [batches[step] for batches in ranks]
         expected = []
@@ -86,25 +89,14 @@ def test_ranks(monkeypatch, small, world, drop_last):
             chosen = twin.slice_of(seeds, rank, world)
             assert part.seeds.tolist() == chosen
             assert (part.num_seeds, part.global_num_seeds) == (len(chosen), len(seeds))
-            expected.append(twin.sample(twin_graph, "node", chosen, {EDGE: [4, 3]}, seed=2, step=step))
-            assert_equal(graph, part, expected[-1])
+            sampled = twin.sample(twin_graph, "node", chosen, {EDGE: [4, 3]}, sampler=sampler, seed=2, step=step)
+            assert_equal(graph, part, sampled)
+            expected.append(sampled)
         assert list(itertools.chain(*(part.seeds.tolist() for part in parts))) == seeds
-        assert ramet.fingerprint(parts) == alone[step].fingerprint() == twin.fingerprint(expected)
+        assert ramet.fingerprint(parts) == twin.fingerprint(expected)
+        adds_up.append(ramet.fingerprint(parts) == alone[step].fingerprint())
         means = [part.mean(part.seeds.double()) for part in parts]
         assert sum(means) / world == pytest.approx(np.mean(seeds))
-    if world == 5 and not drop_last:
+    assert all(adds_up) == (world == 1 or name not in ("labor-1", "labor-2", "labor-3"))
+    if world == 5 and not given["drop_last"]:
         assert [batches[-1].num_seeds for batches in ranks] == [1, 1, 0, 0, 0]
-
-
-@pytest.mark.parametrize("world", [1, 3])
-def test_dependent_loader(monkeypatch, small, world):
-    """Sections 6, 9: a loader's step is the step; ranks and threads change nothing."""
-    graph, twin_graph = small
-    inputs = np.random.default_rng(5).permutation(300)[:60]
-    options = {"seed": 2, "sampler": ramet.Uniform(dependent=4)}
-    ranks = [
-        list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, threads=2, **options)) for r in range(world)
-    ]
-    for step, seeds in enumerate(twin.global_batches(inputs, 7, shuffle=False, drop_last=False, seed=2, epoch=0)):
-        expected = twin.sample(twin_graph, "node", seeds, {EDGE: [4, 3]}, step=step, **options)
-        assert ramet.fingerprint([batches[step] for batches in ranks]) == twin.fingerprint([expected])

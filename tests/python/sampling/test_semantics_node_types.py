@@ -4,38 +4,34 @@ that it checks."""
 import numpy as np
 import pytest
 import twin
-from comparison import ODD_EDGES, ODD_NODES, by_type, check
+from comparison import ODD_EDGES, ODD_NODES, by_type, check_weights, labor
+from methods import PLAIN
 
 import ramet
 
 
-@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("options", PLAIN.values(), ids=PLAIN)
 @pytest.mark.parametrize("seed_type", ODD_NODES)
-@pytest.mark.parametrize("fanouts", [[3], [4, 3], [2, 2, 2], [40, 2], [0, 3], [3, 0, 2]])
-def test_hetero(hetero, seed_type, fanouts, replace):
-    """Sections 4, 5: lists per node type, edge types in the order of their encoded names."""
+@pytest.mark.parametrize("fanouts", [[3], [4, 3], [2, 2, 2], [40, 2], [0, 3], [3, 0, 2], [-1, 2, -1]])
+def test_hetero(hetero, seed_type, fanouts, options):
+    """Sections 3, 4, 5, 8: lists per node type, edge types in the order of their encoded names; the key of LABOR is of
+    the source's node type."""
     seeds = [3, 1, ODD_NODES[seed_type] - 1, 3, 20]
-    check(hetero, seeds, fanouts, seed_type, sampler=ramet.Uniform(replace), seed=11, epoch=2, step=5)
+    check_weights(hetero, seeds, fanouts, seed_type, seed=11, epoch=2, step=5, **options)
 
 
-def test_hetero_all_neighbors(hetero):
-    """Sections 3, 5: -1 with several types."""
-    check(hetero, [3, 1, 3], [-1, 2, -1], "a-b")
+LAYER_DEPENDENT = {f"labor-{i} layer_dependent": labor(i, layer_dependent=True) for i in (0, 1, 3)}
 
 
-def test_hetero_fanout_per_edge_type(hetero):
-    """Section 5: a fanout per edge type and hop; 0 leaves an edge type out."""
-    fanouts = {edge_type: [i % 4, (5 * i) % 7 - 1] for i, edge_type in enumerate(ODD_EDGES)}
-    assert any(-1 in hops for hops in fanouts.values())
-    check(hetero, [3, 1, 40], fanouts, ".Ärzte/__%_", seed=1)
+@pytest.mark.parametrize("options", (PLAIN | LAYER_DEPENDENT).values(), ids=PLAIN | LAYER_DEPENDENT)
+def test_hetero_fanout_per_edge_type(hetero, options):
+    """Sections 5, 8: a fanout per edge type and hop; 0 leaves an edge type out, also of importances."""
+    fanouts = {edge_type: [i % 4, (5 * i) % 7 - 1, i] for i, edge_type in enumerate(ODD_EDGES)}
+    assert {-1, 0} <= {fanout for hops in fanouts.values() for fanout in hops}
+    check_weights(hetero, [3, 1, 40], fanouts, ".Ärzte/__%_", seed=1, **options)
     del fanouts[ODD_EDGES[2]]
     with pytest.raises(ValueError, match="To"):
         ramet.sample(hetero[0], ("a", [0]), fanouts)
-
-
-def test_hetero_no_seeds(hetero):
-    """Sections 4, 5: empty lists of every type."""
-    check(hetero, [], [3, 2], "a")
 
 
 def test_order_of_edge_types(hetero):
@@ -66,9 +62,3 @@ def test_other_edge_types_do_not_matter(hetero):
     np.testing.assert_array_equal(positions([to])[to], two[to])
     np.testing.assert_array_equal(ramet.sample(graph, ("a-b", np.arange(80)), [5]).blocks[0].position[to], two[to])
     assert two[to].tolist() != two[other].tolist()
-
-
-def test_dependent_hetero(hetero):
-    """Sections 5, 9: the same with several types."""
-    for step in range(5):
-        check(hetero, [3, 1, 20], [3, 2], "a", sampler=ramet.Uniform(dependent=4), step=step)

@@ -14,41 +14,25 @@ import ramet
 
 
 @pytest.mark.parametrize(
-    ("degree", "k", "num_rows", "num_steps"),
+    ("replace", "degree", "k", "num_rows", "num_steps"),
     [
-        (200, 10, 5000, 20),
-        (1000, 10, 2000, 30),
-        (40_000, 10, 50, 800),
-        (200, 1, 5000, 20),
-        (200, 40, 5000, 4),
-        (200, 199, 5000, 2),
-        (40_000, 100, 50, 100),
+        *((replace, 200, 10, 5000, 20) for replace in (False, True)),
+        *((replace, 1000, 10, 2000, 30) for replace in (False, True)),
+        *((replace, 40_000, 10, 50, 800) for replace in (False, True)),
+        *((replace, 40_000, 100, 50, 100) for replace in (False, True)),
+        (False, 200, 1, 5000, 20),
+        (False, 200, 40, 5000, 4),
+        (False, 200, 199, 5000, 2),
+        (True, 7, 50, 5000, 2),
     ],
 )
-def test_inclusion(degree, k, num_rows, num_steps):
-    """Section 3, without replacement: every position is picked equally often, also of hubs; none twice."""
-    picks = picks_of(num_rows, degree, k, num_steps, seed=1)
-    assert (np.diff(picks, axis=1) > 0).all()
-    assert picks.min() >= 0
-    assert picks.max() < degree
-    accept(inclusion(picks, degree))
-
-
-@pytest.mark.parametrize(
-    ("degree", "k", "num_rows", "num_steps"),
-    [
-        (200, 10, 5000, 20),
-        (1000, 10, 2000, 30),
-        (40_000, 10, 50, 800),
-        (7, 50, 5000, 2),
-        (40_000, 100, 50, 100),
-    ],
-)
-def test_inclusion_with_replacement(degree, k, num_rows, num_steps):
-    """Section 3, with replacement: k draws, each uniform, also where the degree is less than k."""
-    picks = picks_of(num_rows, degree, k, num_steps, seed=2, sampler=ramet.Uniform(replace=True))
-    assert (np.diff(picks, axis=1) >= 0).all()
-    accept(even(picks, degree))
+def test_inclusion(replace, degree, k, num_rows, num_steps):
+    """Section 3: without replacement every position is picked equally often, also of hubs; none twice. With it k draws,
+    each uniform, also where the degree is less than k."""
+    picks = picks_of(num_rows, degree, k, num_steps, seed=1, sampler=ramet.Uniform(replace))
+    assert (np.diff(picks, axis=1) >= (0 if replace else 1)).all()
+    assert picks.min() >= 0 and picks.max() < degree
+    accept(even(picks, degree) if replace else inclusion(picks, degree))
 
 
 @pytest.mark.parametrize("replace", [False, True])

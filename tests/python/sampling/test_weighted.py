@@ -10,12 +10,13 @@ import re
 
 import numpy as np
 import pytest
-import twin
 from comparison import EDGE, check, edge_list
 from goodness import accept, chi_square, refuse
+from methods import with_weights
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, numpy_of
 from together import Together, assert_same
 from twin.weighted import exponential, fraction
+from whole import edges_of
 
 import ramet
 from ramet.loading import sampling
@@ -33,10 +34,7 @@ def some_weights(num_edges: int, dtype, seed: int = 0) -> np.ndarray:
 
 def pair_of(edge_index, num_nodes: int, weights):
     """(engine's graph, twin's graph)"""
-    csc = twin.Csc.from_edges(*edge_index, num_nodes)
-    graph = ramet.from_edge_index(edge_index, num_nodes, edges={"w": weights})
-    tables = {"w": {EDGE: [float(weights[e]) for e in csc.edge_ids]}}
-    return graph, twin.TwinGraph({"node": num_nodes}, {EDGE: csc}, tables)
+    return with_weights({EDGE: edge_index}, {"node": num_nodes}, {EDGE: weights})
 
 
 @pytest.fixture(scope="module", params=[np.float32, np.float64])
@@ -220,10 +218,7 @@ def test_parts(pair, sampler, tmp_path, monkeypatch):
 
 def weighted_types(types) -> ramet.Graph:
     plain = heterogeneous()
-    edges = {
-        t: np.stack([plain.indices(t), np.repeat(np.arange(n), np.diff(plain.indptr(t)))])
-        for t, n in ((CITES, 500), (WRITES, 500), (REVERSE, 200))
-    }
+    edges = {t: edges_of(plain, t) for t in plain.edge_types}
     tables = {t: {"w": np.arange(edges[t].shape[1], dtype=np.float32) % 7} for t in types}
     return ramet.from_edge_index(edges, {"paper": 500, "author": 200}, edges=tables)
 

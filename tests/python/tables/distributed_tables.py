@@ -5,6 +5,7 @@ import contextlib
 
 import numpy as np
 import torch.distributed as dist
+from refusals import error_of
 
 import ramet
 from ramet.dtypes import convert
@@ -40,13 +41,6 @@ def lists_of(seed: int, rows: int, width: int, dtype: str, count: int = 700) -> 
     values = random.standard_normal((count, width)).astype(np.float32) * 8
     values = convert(values, dtype, "values", 0) if dtype in ("float16", "bfloat16") else values.astype(dtype)
     return random.integers(0, rows, count) ** 2 % rows, values
-
-
-def outcome(function):
-    try:
-        return function()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
 
 
 def bits(rows) -> np.ndarray:
@@ -114,7 +108,7 @@ def faults(group, machines):
         lambda: table.gather(wrong, async_op=True).wait(100),
         lambda: (table.scatter if bad else table.add)(ids, ones),
     ]
-    outcomes = [outcome(call) for call in calls]
+    outcomes = [error_of(call) for call in calls]
     same = bool((table.gather(np.arange(50)) == 1).all())
     table.add(ids, ones)
     return outcomes, same, table.gather(ids)[:, 0].tolist()

@@ -37,8 +37,6 @@ def test_writes_to_tensors_of_files_stay_there(tmp_path):
     rows = some_rows()
     paths = in_files(tmp_path, rows)
     one, several = ramet.Table.open(paths[2]), ramet.Table.open(paths)
-    with pytest.raises(ValueError, match="chunks"):
-        several.torch()
     for table, tensor in [(one, one.torch()), (several, several.chunks()[2].torch()), (one, one.local().torch())]:
         tensor += 1
         np.testing.assert_array_equal(tensor.numpy(), rows[10:222] + 1)

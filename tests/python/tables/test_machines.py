@@ -14,6 +14,7 @@ import torch.distributed as dist
 from distributed_tables import alone, assert_same, use_table
 from learning import learn
 from namespaces import call_on_machines
+from refusals import error_of
 
 pytestmark = pytest.mark.slow
 MACHINES = 2
@@ -26,14 +27,6 @@ USED = [("float32", "hash", False), ("bfloat16", None, False), ("float32", None,
 def made(dtype: str, ownership) -> ramet.Table:
     options = {"placement": "distributed", "ownership": ownership, "init": "normal", "seed": 5}
     return ramet.Table.create((3000, 9), dtype, **options)
-
-
-def error_of(make) -> str:
-    try:
-        make()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
 
 
 def save_and_load(table: ramet.Table, machine, folder: Path) -> None:

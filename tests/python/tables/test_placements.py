@@ -16,6 +16,8 @@ import ramet
 pytest.importorskip("torch")
 
 import torch.distributed as dist
+from distributed_tables import bits
+from refusals import error_of
 
 WORLD = 5
 ROWS = 1003
@@ -43,10 +45,6 @@ def not_of_rank_1(ids):
     if dist.get_rank() == 1:
         raise ArithmeticError("no rows")
     return of_ids(ids)
-
-
-def bits(rows: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(rows).view(np.uint8)
 
 
 def contents(group, shape, options):
@@ -87,14 +85,10 @@ def pickled(group, options):
     return copy.gather(np.arange(50))[:, 0].tolist()
 
 
-def error_of(group, shapes, options):
-    """The error of every rank; `shapes` and `options` by rank."""
+def error_of_making(group, shapes, options) -> str:
+    """`shapes` and `options` by rank."""
     rank = group.rank()
-    try:
-        make(group, shapes[rank % len(shapes)], options[rank % len(options)])
-    except Exception as problem:
-        return f"{type(problem).__name__}: {problem}"
-    return None
+    return error_of(lambda: make(group, shapes[rank % len(shapes)], options[rank % len(options)]))
 
 
 def state(group, shape, options):
@@ -209,13 +203,13 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG, ids=[repr(wrong) for wrong, _ in WRONG])
 def test_what_is_wrong_on_one_rank_is_an_error_on_all(world, wrong, message):
     options = {"placement": "chunked", "init": "of_ids"}
-    said = world.call(error_of, [(10, 2)], [options, options | wrong, *[options] * 3], size=WORLD)
+    said = world.call(error_of_making, [(10, 2)], [options, options | wrong, *[options] * 3], size=WORLD)
     for rank, text in enumerate(said):
         assert re.match(message if rank == 1 else f"ValueError: rank 1 cannot cooperate: {message}", text), text
 
 
 def test_rows_that_one_rank_cannot_make_are_an_error_on_all(world):
-    for text in world.call(error_of, [(10, 2)], [{"init": "not_of_rank_1", "placement": "chunked"}], size=WORLD):
+    for text in world.call(error_of_making, [(10, 2)], [{"init": "not_of_rank_1", "placement": "chunked"}], size=WORLD):
         assert text.endswith("ArithmeticError: no rows"), text
 
 
@@ -231,7 +225,9 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("name", "shapes", "options"), DIFFERENT, ids=[name for name, *_ in DIFFERENT])
 def test_options_that_differ_between_ranks_are_an_error_on_all(world, name, shapes, options):
-    for text in world.call(error_of, shapes, [{"placement": "chunked"} | given for given in options], size=WORLD):
+    for text in world.call(
+        error_of_making, shapes, [{"placement": "chunked"} | given for given in options], size=WORLD
+    ):
         assert re.match(f"ValueError: rank 1 has {name}=", text), text
 
 

@@ -5,6 +5,10 @@ import torch
 from ramet.nn import BlockEdges
 
 
+def rows(count: int, *shape: int, dtype=torch.float64, seed=2):
+    return torch.randn(count, *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
 def random_edges(num_src=40, num_dst=25, num_edges=150, seed=0) -> BlockEdges:
     """A random block, some of whose destinations have no edges."""
     generator = torch.Generator().manual_seed(seed)

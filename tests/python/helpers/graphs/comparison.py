@@ -149,9 +149,10 @@ def check(pair, seeds, fanouts, seed_type=None, threads=1, **options):
     return batch
 
 
-def check_labor(*args, sampler, **options):
-    """With either kind of weights; gives the batch of the default."""
-    check(*args, sampler=dataclasses.replace(sampler, weights="horvitz-thompson"), **options)
+def check_weights(*args, sampler="uniform", **options):
+    """Where a sampler has weights of two kinds, with either; gives the batch of the default."""
+    if isinstance(sampler, ramet.Labor):
+        check(*args, sampler=dataclasses.replace(sampler, weights="horvitz-thompson"), **options)
     return check(*args, sampler=sampler, **options)
 
 

@@ -2,6 +2,8 @@
 
 import torch
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import GraphConv
+from torch_geometric.testing import MyFeatureStore, MyGraphStore
 
 CITES, WRITES, WRITTEN = ("paper", "cites", "paper"), ("author", "writes", "paper"), ("paper", "written", "author")
 
@@ -39,6 +41,18 @@ def heterogeneous(dtype=torch.int64) -> HeteroData:
     return data
 
 
+def stores_of(data, of_nodes=("x",), of_edges=()) -> tuple[MyFeatureStore, MyGraphStore]:
+    """The data's edges, and attributes, in stores of other people."""
+    features, edges = MyFeatureStore(), MyGraphStore()
+    for stores, names in ((data.node_stores, of_nodes), (data.edge_stores, of_edges)):
+        for store in stores:
+            for name in names:
+                features.put_tensor(store[name], group_name=store._key, attr_name=name, index=None)
+    for store in data.edge_stores:
+        edges.put_edge_index(tuple(store.edge_index), edge_type=store._key, layout="coo", size=store.size())
+    return features, edges
+
+
 def pairs_of(edge_index, source_ids, destination_ids) -> set:
     """Edges of a batch as pairs of original ids."""
     row, col = edge_index.long()
@@ -47,6 +61,44 @@ def pairs_of(edge_index, source_ids, destination_ids) -> set:
 
 def pairs(edge_index) -> set:
     return set(map(tuple, edge_index.t().tolist()))
+
+
+def check_edges(batch, data) -> None:
+    """The edges of every type are the data's, with their attributes."""
+    assert len(batch.edge_stores) == len(data.edge_stores)
+    for edges in batch.edge_stores:
+        whole = data if edges._key is None else data[edges._key]
+        source, destination = (batch, batch) if edges._key is None else (batch[edges._key[0]], batch[edges._key[2]])
+        row, col = edges.edge_index.long()
+        ends = torch.stack([source.n_id[row], destination.n_id[col]])
+        assert torch.equal(ends, whole.edge_index[:, edges.e_id].long())
+        assert torch.equal(edges.edge_attr, whole.edge_attr[edges.e_id])
+
+
+def assert_rows(batches, data) -> None:
+    """Batches of one node type have the data's x and y, where it has them, and edge_attr."""
+    for batch in batches:
+        for key in ("x", "y"):
+            assert (key in batch) == (key in data)
+            assert key not in data or torch.equal(batch[key], data[key][batch.n_id])
+        assert torch.equal(batch.edge_attr, data.edge_attr[batch.e_id])
+
+
+def same(one, other) -> bool:
+    """Whether batches of one node type, which have the same attributes, have the same values of them."""
+    assert {*one.keys()} == {*other.keys()}
+    return all(torch.equal(torch.as_tensor(value), torch.as_tensor(other[key])) for key, value in one)
+
+
+class TwoLayers(torch.nn.Module):
+    """Over edges with weights."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.first, self.second = GraphConv(width, 16), GraphConv(16, 3)
+
+    def forward(self, x, edge_index, edge_weight):
+        return self.second(self.first(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
 
 
 def tree() -> torch.Tensor:

@@ -86,8 +86,8 @@ def summary(batch: ramet.Batch) -> tuple:
         batch.epoch,
         batch.step,
         batch.global_num_seeds,
-        numpy_of(batch.seeds).tolist(),
-        numpy_of(batch.input_id).tolist(),
+        _bytes(batch.seeds),
+        _bytes(batch.input_id),
         batch.fingerprint(),
         {name: _bytes(rows) for name, rows in batch.tables.items()},
     )

@@ -1,5 +1,8 @@
 """Loaders of small_graphs.homogeneous(), and what they give."""
 
+import itertools
+import json
+
 from small_graphs import numpy_of, summary
 
 import ramet
@@ -18,3 +21,12 @@ def seeds_of(loader) -> list[list[int]]:
 
 def summaries(loader) -> list[tuple]:
     return [summary(batch) for batch in loader]
+
+
+def assert_resumes(make_loader, steps: int = 3) -> None:
+    """Another loader goes on where one was left, by a state that is text."""
+    expected, left = summaries(make_loader()), make_loader()
+    seen = [summary(batch) for batch in itertools.islice(left, steps)]
+    again = make_loader()
+    again.load_state_dict(json.loads(json.dumps(left.state_dict())))
+    assert seen + summaries(again) == expected

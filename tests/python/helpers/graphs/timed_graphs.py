@@ -81,30 +81,12 @@ def sampled_times(graph, batch, table: str = "time"):
     """For each edge type with times, in every hop: (times of the sampled edges, times of the seeds of their trees)."""
     trees = {t: np.asarray(of_type) for t, of_type in by_type(batch.batch, graph.node_types).items()}
     seed_times = np.asarray(batch.seed_time)
-    for edge_type, sources, destinations, position in _edges(graph, batch):
+    for edge_type, sources, destinations, position in edges_of_hops(graph, batch):
         src, _, dst = edge_type
         assert np.array_equal(trees[src][sources], trees[dst][destinations])  # a path never leaves its tree
         times = _times_at(graph, edge_type, position, table)
         if times is not None:
             yield times, seed_times[trees[dst][destinations]]
-
-
-def check_paths(graph, batch, comparison: str) -> int:
-    """Edges with times are in order along every path of the blocks. Gives how many edges another one leads on from."""
-    n_id = by_type(batch.n_id, graph.node_types)
-    strictest = np.minimum if "<" in comparison else np.maximum
-    led_by = {t: np.full(len(n_id[t]), np.inf if "<" in comparison else -np.inf) for t in graph.node_types}
-    checked = 0
-    for block in reversed(batch.blocks):
-        timed = [(*edges, _times_at(graph, edges[0], edges[3], "time")) for edges in _edges_of(graph, block)]
-        timed = [edges for edges in timed if edges[-1] is not None]
-        for (_, _, dst), _, destinations, _, times in timed:
-            before = led_by[dst][destinations]
-            assert IN_ORDER[comparison](times, before).all()
-            checked += np.isfinite(before).sum()
-        for (src, _, _), sources, _, _, times in timed:
-            strictest.at(led_by[src], sources, times)
-    return checked
 
 
 def _times_at(graph, edge_type, position: np.ndarray, table: str) -> np.ndarray | None:
@@ -115,7 +97,7 @@ def _times_at(graph, edge_type, position: np.ndarray, table: str) -> np.ndarray 
     return None
 
 
-def _edges(graph, batch):
+def edges_of_hops(graph, batch):
     """(edge type, local sources, local destinations, positions) of every hop and edge type."""
     if batch.expand == "once":
         for edge_type in graph.edge_types:

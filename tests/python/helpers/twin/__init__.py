@@ -2,7 +2,7 @@
 
 Written from docs/semantics.md (and docs/format.md, section 3, for names) alone, without a look at the engine,
 and kept so: where the two differ, either the page or the engine is wrong. Section numbers are that page's.
-Integers are Python's, cut to 64 bits by hand; `mix64` and `absorb` also take numpy arrays of uint64.
+Integers are Python's, cut to 64 bits by hand.
 """
 
 from .batch import TwinBatch, TwinBlock, sample
@@ -10,7 +10,6 @@ from .digest import fingerprint
 from .epochs import global_batches, shuffle_rounds, shuffled, slice_of
 from .graph import Csc, TwinGraph
 from .keys import DEFAULT_EDGE, MASK, G, absorb, draw, encode_edge_type, encode_name, fnv1a, hash_of, mix64, seed_for
-from .labor import importances, solve_c
 
 __all__ = [
     "DEFAULT_EDGE",
@@ -28,12 +27,10 @@ __all__ = [
     "fnv1a",
     "global_batches",
     "hash_of",
-    "importances",
     "mix64",
     "sample",
     "seed_for",
     "shuffle_rounds",
     "shuffled",
     "slice_of",
-    "solve_c",
 ]

@@ -11,7 +11,9 @@ def num_negatives(position: int, amount: float) -> int:
     return math.ceil((position + 1) * amount) - math.ceil(position * amount)
 
 
-def negatives_of(pair, input_id: int, count: int, *, corrupt, is_edge, num_nodes, loops, seed: int, epoch: int) -> list:
+def negatives_of(
+    pair, input_id: int, count: int, *, corrupt, is_edge, num_nodes, loops, seed: int, epoch: int, weights=None
+) -> list:
     """[(source, destination, which of them are replaced)]. num_nodes: of sources and of destinations."""
 
     def replaced(pair, end: str, draw: int, exact: bool = True) -> tuple:
@@ -24,7 +26,7 @@ def negatives_of(pair, input_id: int, count: int, *, corrupt, is_edge, num_nodes
             source, destination = with_node(node)
             return exact and (is_edge(source, destination) or (not loops and source == destination))
 
-        return with_node(negative(is_rejected, num_nodes[0 if at_source else 1], None, seed, epoch, input_id, draw))
+        return with_node(negative(is_rejected, num_nodes[0 if at_source else 1], weights, seed, epoch, input_id, draw))
 
     found = []
     for i in range(count):

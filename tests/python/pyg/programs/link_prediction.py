@@ -4,7 +4,7 @@ each, and the area under the ROC curve of links that were hidden. Prints it for 
 
 import torch
 import torch.nn.functional as F
-from real_data import arguments, papers
+from real_data import arguments, loaders, papers
 from torch_geometric.nn import GraphSAGE
 from torch_geometric.transforms import RandomLinkSplit
 
@@ -23,15 +23,8 @@ def scores(model, batch):
 
 
 def main(args):
-    if args.pyg:
-        from torch_geometric.loader import LinkNeighborLoader
-
-        no_leak = {}
-    else:
-        from ramet.pyg import LinkNeighborLoader
-
-        no_leak = {"exclude": "reverse"}
-
+    LinkNeighborLoader = loaders(args).LinkNeighborLoader
+    no_leak = {} if args.pyg else {"exclude": "reverse"}
     data = papers(args.folder)
     torch.manual_seed(0)
     split = RandomLinkSplit(is_undirected=True, num_val=0.0, num_test=0.1, add_negative_train_samples=False)

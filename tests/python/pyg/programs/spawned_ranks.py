@@ -9,8 +9,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-import torch.nn.functional as F
-from real_data import arguments, papers
+from real_data import arguments, loaders, papers, train
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.nn import GraphSAGE
 
@@ -28,29 +27,18 @@ def memory_of_all() -> float:
 
 
 def run(rank: int, world: int, file: str, args, data):
-    if args.pyg:
-        from torch_geometric.loader import NeighborLoader
-    else:
-        from ramet.pyg import NeighborLoader
-
+    NeighborLoader = loaders(args).NeighborLoader
     torch.set_num_threads(1)
     torch.manual_seed(rank)
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=world)
     model = DistributedDataParallel(GraphSAGE(data.num_features, 64, num_layers=2, out_channels=7, dropout=0.5))
     before = memory_of_all()
     nodes = data.train_mask.nonzero().view(-1).chunk(world)[rank]
-    train = NeighborLoader(data, num_neighbors=[10, 10], input_nodes=nodes, batch_size=100, shuffle=True)
-    next(iter(train))
+    own = NeighborLoader(data, num_neighbors=[10, 10], input_nodes=nodes, batch_size=100, shuffle=True)
+    next(iter(own))
     added = memory_of_all() - before
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(args.epochs):
-        for batch in train:
-            optimizer.zero_grad()
-            out = model(batch.x, batch.edge_index)[: batch.batch_size]
-            F.cross_entropy(out, batch.y[: batch.batch_size]).backward()
-            optimizer.step()
+    train(model, own, args.epochs)
     if rank == 0:
-        model.eval()
         right = total = 0
         for batch in NeighborLoader(data, num_neighbors=[25, 25], input_nodes=data.test_mask, batch_size=1000):
             with torch.no_grad():
