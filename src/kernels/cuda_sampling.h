@@ -104,7 +104,7 @@ struct CudaScratch {
 
 struct CudaRowsArgs {
   CudaCsc edges;
-  const int64_t* nodes;           // by row; nullptr: rows 0, 1, ... of `edges`
+  const int64_t* rows;            // of `edges`; nullptr: 0, 1, ...
   const uint32_t* dst = nullptr;  // as in CudaRowOrder
   int64_t num_dst;
   CudaTimes times = {};  // rows are in the order of times, and become their allowed parts

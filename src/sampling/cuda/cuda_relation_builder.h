@@ -105,6 +105,10 @@ class CudaRelationBuilder {
   [[nodiscard]] const int64_t* dst_nodes() const {
     return nodes_->has_keys() ? nodes_->dst_ids() : nodes_->ids() + destinations_.begin;
   }
+  // Their rows in the edge type.
+  [[nodiscard]] const int64_t* dst_rows() const {
+    return nodes_->rows() != nullptr ? nodes_->rows() + destinations_.begin : dst_nodes();
+  }
   // The keys of the destinations, whose memory moves; of sources that are in `sources`.
   [[nodiscard]] CudaTrees trees(const CudaNodes& sources) const;
   [[nodiscard]] CudaTimes times() const;
@@ -120,7 +124,7 @@ class CudaRelationBuilder {
   [[nodiscard]] bool pays_to_sort_rows() const;
   void sort_rows(CudaRelationScratch& scratch);
   // Reads their bounds, and counts in-edges or picks.
-  void read_rows(const CudaCsc& csc, const int64_t* nodes, CudaRelationScratch& scratch);
+  void read_rows(const CudaCsc& csc, const int64_t* numbers, CudaRelationScratch& scratch);
   // Where the picks before each row are counted.
   [[nodiscard]] int64_t* picks_before() const {
     return is_sorted_ ? picks_before_.data() : indptr();
