@@ -32,7 +32,7 @@ class CudaGraph {
   // All callers in the process share one for the same graph, device and placement. Returns when a
   // copy is complete. `placement`: kDevice, which takes 8 bytes for each row and 4 or 8 for each
   // edge, or kInPlace, with progress of page-locking. kNoSpace if the device lacks memory,
-  // kInvalidArgument for other placements, and for a part of a graph.
+  // kInvalidArgument for other placements.
   [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
       const std::shared_ptr<const Graph>& graph,
       int device,
@@ -63,7 +63,8 @@ class CudaGraph {
 
 class CudaSampler {
  public:
-  // kInvalidArgument, with why_cpu_samples(options), where that has a reason. `pool` provides the
+  // kInvalidArgument, with why_cpu_samples(options), where that has a reason, and for a part of a
+  // graph. `pool` provides the
   // arrays of minibatches and scratch memory. Scratch memory grows with the largest batch and is
   // kept: 4 bytes per node of the graph (8 with LABOR-i), or in disjoint trees up to 48 per node of
   // the batch and edge of a hop (in-edge, with LABOR-i); about 20 per edge of a hop; and 8 per

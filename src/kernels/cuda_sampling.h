@@ -80,6 +80,8 @@ struct CudaRows {
   CudaRowOrder order = {};
   // Where in-edges stand that are not side by side in their edge type, which `row` then counts.
   const int64_t* position = nullptr;
+  // Of a part of a graph, by row: its number in the edge type; nullptr: that of its node.
+  const int64_t* numbers = nullptr;
 };
 
 // The row of every kCudaItems-th pick, or in-edge, and then the last row that any is in.
@@ -106,7 +108,7 @@ struct CudaScratch {
 
 struct CudaRowsArgs {
   CudaCsc edges;
-  const int64_t* nodes;           // by row; nullptr: rows 0, 1, ... of `edges`
+  const int64_t* rows;            // of `edges`; nullptr: 0, 1, ...
   const uint32_t* dst = nullptr;  // as in CudaRowOrder
   int64_t num_dst;
   CudaTimes times = {};  // rows are in the order of times, and become their allowed parts

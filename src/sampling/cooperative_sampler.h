@@ -42,8 +42,7 @@ namespace ramet {
 void check(const Membership& membership, const Graph& graph);
 
 // Empty if a rank's device can draw for its nodes. Else the reason.
-[[nodiscard]] std::string why_cpu_samples_among_ranks(const Graph& graph,
-                                                      const SampleOptions& options);
+[[nodiscard]] std::string why_cpu_samples_among_ranks(const SampleOptions& options);
 
 // The device that draws; graph: nullptr where processors do. The host still exchanges ids.
 struct DrawingDevice {

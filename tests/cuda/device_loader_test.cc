@@ -3,6 +3,7 @@
 // tests/python/cuda/test_loader.py.
 #include <doctest/doctest.h>
 
+#include <utility>
 #include <vector>
 
 #include "cuda/on_host.h"
@@ -12,7 +13,9 @@
 #include "ramet/loader.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
+#include "support/rank_threads.h"
 #include "support/streams.h"
+#include "support/threads.h"
 
 using namespace ramet;
 
@@ -130,6 +133,35 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
     options.sample.method = Labor{};
     options.threads = 3;
     require_equal(expected, run_epoch(NeighborLoader(graph, options), 0));
+  }
+}
+
+TEST_CASE("ranks that cooperate, each with threads of its own, make the batches of their hosts") {
+  constexpr int kRanks = 2;
+  const auto graph = make_typed_graph();
+  const auto batches_of = [&](const LoaderOptions& options) {
+    std::vector<std::vector<Batch>> of_ranks(kRanks);
+    test::Mail mail(kRanks);
+    test::in_threads(kRanks, [&](int rank) {
+      LoaderOptions of_rank = options;
+      of_rank.prefetch = 3;
+      of_rank.cooperative.membership = {test::by_hash(*graph, kRanks), rank};
+      const CooperativeLoader loader(NeighborLoader(graph, of_rank),
+                                     *of_rank.cooperative.membership);
+      const auto at = static_cast<size_t>(rank);
+      of_ranks[at] =
+          test::rest_of(*loader.start(1, 0, std::make_shared<test::RankThread>(mail, at)));
+    });
+    return of_ranks;
+  };
+  const auto expected = batches_of(base_options());
+  const std::pair<Location, Location> places[] = {{Location::kDevice, Location::kStaged},
+                                                  {Location::kInPlace, Location::kDevice},
+                                                  {Location::kStaged, Location::kInPlace}};
+  for (const auto& [topology, tables] : places) {
+    const auto given = batches_of(batches_on_device(topology, tables));
+    for (size_t rank = 0; rank < kRanks; ++rank)
+      require_equal(expected[rank], given[rank]);
   }
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("sums of rows stay above what a hop may have, and in 64 bits") {
   const Scan scan(4);
   kernels().rows(0,
                  {.edges = {device_indptr.as<int64_t>(), nullptr, false, 53, 3},
-                  .nodes = device_nodes.as<int64_t>(),
+                  .rows = device_nodes.as<int64_t>(),
                   .num_dst = 4,
                   .fanout = -1,
                   .replace = false,

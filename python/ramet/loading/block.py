@@ -69,8 +69,8 @@ class Block:
 
         The layer's input has `num_owned` rows, those of n_id[:num_owned] of the batch. `send_rows` (int32) are the rows
         to send: `send_counts[r]` of them to rank r of the group, in order. `receive_counts[r]` rows come from rank r.
-        They are the rows of the nodes `source_ids`, and follow the destinations. On a heterogeneous graph a dict by
-        node type.
+        They are the rows of the nodes `source_ids`, and follow the destinations. Both are on the device of a batch
+        that was made there. On a heterogeneous graph a dict by node type.
         """
         if self._plan is None and self.is_cooperative:
             graph, core = self.batch.graph, self.batch._core

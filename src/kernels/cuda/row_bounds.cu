@@ -51,7 +51,7 @@ __global__ void read_rows(CudaRowsArgs args) {
   const int64_t i = thread_number();
   if (i == 0) args.offset[0] = 0;
   if (i >= args.num_dst) return;
-  const int64_t* indptr = args.edges.indptr + (args.nodes == nullptr ? i : args.nodes[i]);
+  const int64_t* indptr = args.edges.indptr + (args.rows == nullptr ? i : args.rows[i]);
   CudaRow row{__ldg(indptr), 0};
   const int64_t end = __ldg(indptr + 1);
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(args.edges.num_edges) &&

@@ -17,7 +17,8 @@ __device__ bool takes_all_of(const CudaMarkArgs& mark, int64_t row) {
 // The word of an edge is that of its number in the whole row, also where a time leaves a part.
 __device__ uint64_t word_of(const CudaNumberEdgesArgs& args, const InEdge& e) {
   const int64_t node = args.mark.rows.nodes[e.row];
-  const int64_t x = e.position - __ldg(args.edges.indptr + node);
+  const int64_t row = args.mark.rows.numbers == nullptr ? node : args.mark.rows.numbers[e.row];
+  const int64_t x = e.position - __ldg(args.edges.indptr + row);
   return draw(node_keys(args.mark.draws.keys, node), args.mark.draws.tables,
               static_cast<uint64_t>(x));
 }

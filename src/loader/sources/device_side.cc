@@ -16,11 +16,11 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
   return cuda_free_bytes(options.index) / 2;
 }
 
-std::string why_cpu_samples(const Graph& graph, const LoaderOptions& options) {
+std::string why_cpu_samples(const LoaderOptions& options) {
   const auto& tables = options.device.tables;
   if (std::any_of(tables.begin(), tables.end(), reads_ahead) || !options.prefetch_hints.empty())
     return "rows are read from a disk, for which the CPU samples";
-  return options.cooperative.membership ? why_cpu_samples_among_ranks(graph, options.sample)
+  return options.cooperative.membership ? why_cpu_samples_among_ranks(options.sample)
                                         : ramet::why_cpu_samples(options.sample);
 }
 
@@ -97,7 +97,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     return side->placement_.back().placement;
   };
 
-  const std::string why_cpu = why_cpu_samples(*graph, loader);
+  const std::string why_cpu = why_cpu_samples(loader);
   const Location topology = decide("topology", CudaGraph::bytes_on_device(*graph, loader.sample),
                                    wanted_for_topology(device.topology, why_cpu), [&] {
                                      return topology_rates(graph, device.index, options.progress);

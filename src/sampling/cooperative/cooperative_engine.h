@@ -178,6 +178,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
               uint64_t step,
               std::span<const ExcludedEdges> excluded) {
     stage_ = Stage::kIdle;
+    frontier_.finish();  // of a batch that failed
     seed_exchange_.clear();
     for (size_t t = 0; t < merged_.size(); ++t)
       merged_[t].start_batch(merged_index_[t], ranks_);

@@ -2,10 +2,7 @@
 // rank's device. One thread.
 #pragma once
 
-#include <algorithm>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/parallel.h"

@@ -18,6 +18,7 @@ CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
       host_(std::move(host)),
       hop_(work_, *graph_, options_, {}, order),
       own_(hop_.nodes().size()),
+      rows_(own_.size()),
       found_(hop_.nodes().size()) {}
 
 // The stream may still read what dies here.
@@ -33,7 +34,7 @@ std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinatio
                                            const DrawKeys& step_keys,
                                            int hop) {
   for (size_t t = 0; t < own_.size(); ++t)
-    hop_.nodes()[t].start_batch(own_[t]);
+    hop_.nodes()[t].start_batch(own_[t], rows_of_part(t));
   Block block = hop_.sample(destinations, step_keys, hop, nullptr);
   for (size_t t = 0; t < own_.size(); ++t) {
     CudaNodes& nodes = hop_.nodes()[t];
@@ -44,6 +45,14 @@ std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinatio
   }
   work_.wait();
   return std::move(block.relations);
+}
+
+std::span<const int64_t> CudaFrontier::rows_of_part(size_t type) {
+  const NodeRows& rows = graph_->graph()->node_types()[type].rows;
+  if (rows.is_whole()) return {};
+  rows_[type].resize(own_[type].size());
+  rows.require(own_[type], rows_[type].data());
+  return rows_[type];
 }
 
 void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers) {

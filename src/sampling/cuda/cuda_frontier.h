@@ -45,13 +45,16 @@ class CudaFrontier {
   void wait() const { work_.wait(); }
 
  private:
+  // Of own nodes; empty where the graph is whole.
+  [[nodiscard]] std::span<const int64_t> rows_of_part(size_t type);
+
   const std::shared_ptr<const CudaGraph> graph_;
   const SampleOptions options_;
   const CudaStream stream_;
   const CudaWork work_;
   const std::shared_ptr<BufferPool> host_;
   CudaHop hop_;
-  std::vector<std::vector<int64_t>> own_;  // by node type
+  std::vector<std::vector<int64_t>> own_, rows_;  // by node type
   std::vector<Array> found_;
   CudaScratchArray<int32_t> table_;
 };

@@ -135,10 +135,6 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
                                                    int device,
                                                    Location placement,
                                                    const Progress& progress) {
-  if (graph->part()) {
-    throw_invalid("sampling on a device needs a whole graph; this store is part ",
-                  graph->part()->index, " of ", graph->part()->count);
-  }
   static auto* const shared = new PerProcess<Shared>;
   Shared& all = shared->get();
   const std::lock_guard lock(all.mutex);

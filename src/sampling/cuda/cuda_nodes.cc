@@ -31,7 +31,7 @@ CudaNodeList CudaNodes::list() const {
   return {table(), nodes_.data(), std::min(nodes_.capacity(), kMaxNodes), device_size_};
 }
 
-void CudaNodes::start_batch(std::span<const int64_t> seeds) {
+void CudaNodes::start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows) {
   if (!is_clean_) empty_table();
   is_clean_ = false;
   num_seeds_ = size_ = static_cast<int64_t>(seeds.size());
@@ -41,6 +41,9 @@ void CudaNodes::start_batch(std::span<const int64_t> seeds) {
   nodes_.reserve(work_, size_);
   work_.copy(nodes_.data(), seeds.data(), size_ * int64_t{sizeof(int64_t)});
   work_.kernels.insert(work_.device, list(), size_, work_.stream);
+  has_rows_ = !rows.empty();
+  if (has_rows_)
+    work_.copy(rows_.reserve(work_, size_), rows.data(), size_ * int64_t{sizeof(int64_t)});
 }
 
 CudaPath* CudaNodes::paths() {

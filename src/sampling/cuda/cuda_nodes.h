@@ -26,7 +26,8 @@ class CudaNodes {
   // `size`: where the device keeps the number of nodes. `keys`: of disjoint trees, or nullptr.
   CudaNodes(const CudaWork& work, int64_t num_nodes, int64_t* size, const TreeKeys* keys = nullptr);
 
-  void start_batch(std::span<const int64_t> seeds);
+  // `rows`: of a part of a graph, the row of each seed; empty: a node's row has its number.
+  void start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows = {});
   // Before `count` more sources are looked up in table().
   void reserve(int64_t count);
   // Of trees: takes the keys of the nodes at `range` apart, which are the destinations of a hop.
@@ -48,7 +49,9 @@ class CudaNodes {
   [[nodiscard]] bool has_keys() const { return tree_keys_ != nullptr; }
   [[nodiscard]] int id_bits() const { return tree_keys_->id_bits(); }
   [[nodiscard]] const int64_t* ids() const { return nodes_.data(); }  // or keys
-  [[nodiscard]] int64_t size() const { return size_; }                // as set, or of the seeds
+  // Of the seeds, or nullptr.
+  [[nodiscard]] const int64_t* rows() const { return has_rows_ ? rows_.data() : nullptr; }
+  [[nodiscard]] int64_t size() const { return size_; }  // as set, or of the seeds
   [[nodiscard]] int64_t most() const { return most_; }  // at least so many as there are
 
  private:
@@ -62,13 +65,13 @@ class CudaNodes {
   CudaScratchArray<uint32_t> slots_;
   CudaScratchArray<uint64_t> keys_;
   int64_t num_slots_ = 0;
-  CudaScratchArray<int64_t> nodes_;
+  CudaScratchArray<int64_t> nodes_, rows_;
   CudaScratchArray<uint32_t> rank_;
   CudaScratchArray<int64_t> dst_ids_;
   CudaScratchArray<CudaSpan> allowed_;
   CudaScratchArray<CudaPath> paths_;
   int64_t num_paths_ = 0;
-  bool has_spans_ = false;
+  bool has_spans_ = false, has_rows_ = false;
   int64_t num_seeds_ = 0, size_ = 0, most_ = 0;
   bool is_clean_ = false;
 };

@@ -117,7 +117,7 @@ bool CudaRelationBuilder::has_threads_of_items() const {
 }
 
 bool CudaRelationBuilder::pays_to_sort_rows() const {
-  if (!is_in_place_ || row_order_ == RowOrder::kAsGiven) return false;
+  if (!is_in_place_ || row_order_ == RowOrder::kAsGiven || nodes_->rows() != nullptr) return false;
   return row_order_ == RowOrder::kSorted || pays_to_sort(bytes_of(edges_), num_dst());
 }
 
@@ -171,11 +171,11 @@ void CudaRelationBuilder::start(int64_t fanout,
   is_sorted_ = !is_empty() && num_dst() > 0 && pays_to_sort_rows();
   if (is_empty()) return work_.fill(indptr(), 0, relation_.indptr.bytes());
   if (is_sorted_) sort_rows(scratch);
-  read_rows(csc_, row_nodes(), scratch);
+  read_rows(csc_, is_sorted_ ? row_nodes() : dst_rows(), scratch);
 }
 
 void CudaRelationBuilder::read_rows(const CudaCsc& csc,
-                                    const int64_t* nodes,
+                                    const int64_t* numbers,
                                     CudaRelationScratch& scratch) {
   const bool counts_in_edges = is_marked_ || is_unfiltered_;
   offset_ = picks_before();
@@ -184,7 +184,7 @@ void CudaRelationBuilder::read_rows(const CudaCsc& csc,
   work_.kernels.rows(
       work_.device,
       {.edges = csc,
-       .nodes = nodes,
+       .rows = numbers,
        .dst = order().dst,
        .num_dst = num_dst(),
        .times = has_sorted_times() && position_ == nullptr ? times() : CudaTimes(),

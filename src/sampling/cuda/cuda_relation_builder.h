@@ -97,7 +97,14 @@ class CudaRelationBuilder {
  private:
   [[nodiscard]] int64_t* indptr() const { return static_cast<int64_t*>(relation_.indptr.data); }
   [[nodiscard]] CudaRows rows() const {
-    return {row_nodes(), row_.data(), offset_, first_row_.data(), num_dst(), order(), position_};
+    return {.nodes = row_nodes(),
+            .row = row_.data(),
+            .offset = offset_,
+            .first_row = first_row_.data(),
+            .num_dst = num_dst(),
+            .order = order(),
+            .position = position_,
+            .numbers = nodes_->rows() != nullptr ? dst_rows() : nullptr};
   }
   [[nodiscard]] CudaRowOrder order() const {
     return is_sorted_ ? CudaRowOrder{dst_.data(), picks_before_.data(), indptr()} : CudaRowOrder{};
@@ -105,6 +112,10 @@ class CudaRelationBuilder {
   [[nodiscard]] int64_t num_dst() const { return destinations_.size(); }
   [[nodiscard]] const int64_t* dst_nodes() const {
     return nodes_->has_keys() ? nodes_->dst_ids() : nodes_->ids() + destinations_.begin;
+  }
+  // Their rows in the edge type.
+  [[nodiscard]] const int64_t* dst_rows() const {
+    return nodes_->rows() != nullptr ? nodes_->rows() + destinations_.begin : dst_nodes();
   }
   // The keys of the destinations, whose memory moves; of sources that are in `sources`.
   [[nodiscard]] CudaTrees trees(const CudaNodes& sources) const;
@@ -121,7 +132,7 @@ class CudaRelationBuilder {
   [[nodiscard]] bool pays_to_sort_rows() const;
   void sort_rows(CudaRelationScratch& scratch);
   // Reads their bounds, and counts in-edges or picks.
-  void read_rows(const CudaCsc& csc, const int64_t* nodes, CudaRelationScratch& scratch);
+  void read_rows(const CudaCsc& csc, const int64_t* numbers, CudaRelationScratch& scratch);
   // Where the picks before each row are counted.
   [[nodiscard]] int64_t* picks_before() const {
     return is_sorted_ ? picks_before_.data() : indptr();

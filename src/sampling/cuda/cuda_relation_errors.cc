@@ -29,9 +29,8 @@ int64_t first_bad_id(const CudaWork& work, const Id* ids, int64_t count, int64_t
 
 void CudaRelationBuilder::throw_bad_row(int64_t row) const {
   const int64_t node = work_.read(dst_nodes() + row);
-  const int64_t begin = work_.read(csc_.indptr + node);
-  const int64_t end = work_.read(csc_.indptr + node + 1);
-  check_in_edges(checked_row(edges_, node, begin, end), row);
+  const int64_t* bounds = csc_.indptr + work_.read(dst_rows() + row);
+  check_in_edges(checked_row(edges_, node, work_.read(bounds), work_.read(bounds + 1)), row);
   throw_corrupt(edges_.indptr_location, "changed while it was read");
 }
 
@@ -81,8 +80,8 @@ void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
 
 void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
   const int64_t node = work_.read(dst_nodes() + row);
-  const Row found =
-      checked_row(edges_, node, work_.read(csc_.indptr + node), work_.read(csc_.indptr + node + 1));
+  const int64_t* bounds = csc_.indptr + work_.read(dst_rows() + row);
+  const Row found = checked_row(edges_, node, work_.read(bounds), work_.read(bounds + 1));
   const auto find_in = [&](const auto* ids) {
     return first_bad_id(work_, ids + found.begin, found.degree, csc_.num_src_nodes);
   };

@@ -99,6 +99,9 @@ CudaSampler::CudaSampler(std::shared_ptr<const CudaGraph> graph,
                          CudaStreamHandle stream,
                          RowOrder order) {
   check(options, *graph->graph());
+  if (const auto& part = graph->graph()->part())
+    throw_invalid("sampling on a device needs a whole graph; this store is part ", part->index,
+                  " of ", part->count);
   const std::string why_cpu = why_cpu_samples(options);
   if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
   engine_ = std::make_unique<Engine>(std::move(graph), std::move(options), std::move(pool), stream,

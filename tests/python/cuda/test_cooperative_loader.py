@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from device_batches import assert_same, tensors_of
-from small_graphs import heterogeneous, homogeneous
+from small_graphs import heterogeneous
 
 import ramet
 from ramet import _core
@@ -146,11 +146,11 @@ def test_of_several_types(gpu, world, typed_store, expand, placement):
     assert min(world.call(compare, typed_store, TYPED | {"expand": expand}, placement)) > 1
 
 
-@pytest.mark.parametrize("place", ["device", "staged"])
-def test_parts_of_a_graph(gpu, world, place, tmp_path):
-    ramet.partition(homogeneous(), WORLD, tmp_path, method="hash")
-    placement = ramet.Placement(tables=place)
-    assert min(world.call(compare, f"{tmp_path}/part-{{rank}}", OPTIONS, placement)) > 1
+@pytest.mark.parametrize("method, placement", [("hash", DEVICE), ("range", replace(IN_PLACE, cache_rows=20))])
+def test_parts_of_a_graph(gpu, world, method, placement, tmp_path):
+    ramet.partition(heterogeneous(), WORLD, tmp_path, method=method)
+    options = TYPED if method == "hash" else TYPED | {"sampler": ramet.Uniform(dependent=3)}
+    assert min(world.call(compare, f"{tmp_path}/part-{{rank}}", options, placement)) > 1
 
 
 def test_training_has_the_bits_of_the_cpu(gpu, world, store):
