@@ -82,12 +82,6 @@ StridedRows borrow_rows(const StridedArray& array) {
   return rows;
 }
 
-Array borrow_out(const Buffer& out) {
-  Array array = borrow(AnyArray(out));
-  array.writable = true;
-  return array;
-}
-
 Array keep(const AnyArray& array, bool writable, bool bfloat16) {
   Array kept = borrow(array);
   if (bfloat16) kept.dtype = DType::kBFloat16;
@@ -112,8 +106,54 @@ nb::object to_numpy(const Array& array) {
 }
 
 nb::object to_python(const Array& array) {
+  if (array.shape.empty()) return nb::none();
   if (array.device == kHost) return to_numpy(array);
   return wrap<nb::ndarray<nb::pytorch>>(array, array.data, cuda_dlpack_device_type(), array.device);
 }
 
 }  // namespace ramet::bind
+
+namespace nanobind::detail {
+
+namespace {
+
+// False of what no Array can be: a scalar, or a dtype that it has not.
+template <typename View>
+bool keep_argument(
+    handle source, uint32_t flags, cleanup_list* cleanup, bool writable, ramet::Array& kept) {
+  make_caster<View> caster;
+  if (!caster.from_python(source, flags, cleanup)) return false;
+  try {
+    kept = ramet::bind::keep(ramet::bind::AnyArray(caster.value), writable);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool type_caster<ramet::Array>::from_python(handle source,
+                                            uint32_t flags,
+                                            cleanup_list* cleanup) noexcept {
+  return keep_argument<ramet::bind::AnyArray>(source, flags, cleanup, false, value);
+}
+
+handle type_caster<ramet::Array>::from_cpp(const Value& array, rv_policy, cleanup_list*) noexcept {
+  try {
+    return ramet::bind::to_python(array).release();
+  } catch (python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_MemoryError, error.what());
+  }
+  return {};
+}
+
+bool type_caster<ramet::bind::OutArray>::from_python(handle source,
+                                                     uint32_t flags,
+                                                     cleanup_list* cleanup) noexcept {
+  return keep_argument<ramet::bind::Buffer>(source, flags, cleanup, true, value);
+}
+
+}  // namespace nanobind::detail

@@ -6,6 +6,8 @@
 
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
@@ -22,6 +24,20 @@ using StridedArray = nb::ndarray<nb::device::cpu, nb::ro>;
 using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 
+// An argument that a function writes to. As arguments, Array and OutArray keep Python's memory
+// alive; an Array that is returned becomes an array of Python, and None where it has no shape.
+struct OutArray : Array {};
+
+// `function` for Python, which writes to its argument number kOut.
+template <size_t kOut, typename... Args>
+auto writes(void (*function)(Args...)) {
+  return [function]<size_t... I>(std::index_sequence<I...>) {
+    return [function](std::conditional_t<I == kOut, const OutArray&, Args>... args) {
+      function(args...);
+    };
+  }(std::index_sequence_for<Args...>());
+}
+
 // A view of Python's memory, valid while `array` lives.
 [[nodiscard]] Array borrow(const AnyArray& array);
 [[nodiscard]] inline std::span<const int64_t> borrow(const Ids& ids) {
@@ -29,12 +45,9 @@ using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 }
 
 // A copy; without data of nothing.
-template <typename Values>
-[[nodiscard]] Array copy_of(const std::optional<Values>& values) {
-  return values ? copy(borrow(AnyArray(*values))) : Array{};
+[[nodiscard]] inline Array copy_of(const std::optional<Array>& values) {
+  return values ? copy(*values) : Array{};
 }
-
-[[nodiscard]] Array borrow_out(const Buffer& out);
 
 // Rows of Python's memory, valid while `array` lives. kInvalidArgument unless each row is
 // contiguous.
@@ -46,7 +59,41 @@ template <typename Values>
 // A numpy array over ours, of the host, which it keeps alive; read-only unless the Array is
 // writable.
 [[nodiscard]] nb::object to_numpy(const Array& array);
-// The same, or a torch tensor over an Array of a device.
+// The same, or a torch tensor over an Array of a device; None without a shape.
 [[nodiscard]] nb::object to_python(const Array& array);
 
 }  // namespace ramet::bind
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<ramet::Array> {
+  NB_TYPE_CASTER(ramet::Array, make_caster<ramet::bind::AnyArray>::Name)
+  bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept;
+  static handle from_cpp(const Value& array, rv_policy policy, cleanup_list* cleanup) noexcept;
+};
+
+template <>
+struct type_caster<ramet::bind::OutArray> {
+  NB_TYPE_CASTER(ramet::bind::OutArray, make_caster<ramet::bind::Buffer>::Name)
+  bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept;
+};
+
+template <>
+struct type_caster<std::span<const int64_t>> {
+  using Value = std::span<const int64_t>;
+  static constexpr auto Name = make_caster<ramet::bind::Ids>::Name;
+  template <typename T>
+  using Cast = Value;
+  template <typename T>
+  static constexpr bool can_cast() {
+    return true;
+  }
+  bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+    return ids.from_python(source, flags, cleanup);
+  }
+  operator Value() const { return {ids.value.data(), ids.value.size()}; }
+  make_caster<ramet::bind::Ids> ids;
+};
+
+}  // namespace nanobind::detail

@@ -1,9 +1,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 
 #include <memory>
 #include <optional>
-#include <utility>
+#include <span>
+#include <tuple>
 
 #include "arrays.h"
 #include "gil.h"
@@ -13,94 +15,48 @@ namespace ramet::bind {
 
 namespace {
 
-using MaybeArray = std::optional<AnyArray>;
-using MaybeBuffer = std::optional<Buffer>;
-
-Array borrow_out(const Buffer& out) {
-  Array array = borrow(AnyArray(out));
-  array.writable = true;
-  return array;
-}
-Array borrow_or_none(const MaybeArray& array) {
-  return array ? borrow(*array) : Array{};
-}
-Array borrow_out_or_none(const MaybeBuffer& out) {
-  return out ? borrow_out(*out) : Array{};
-}
+using MaybeArray = std::optional<Array>;
+using MaybeOut = std::optional<OutArray>;
 
 void bind_softmax(nb::module_& m) {
-  m.def(
-      "edge_softmax",
-      [](const BlockEdges& edges, const AnyArray& scores, const Buffer& out, int threads) {
-        const Array from = borrow(scores), to = borrow_out(out);
-        const GilRelease release;
-        edge_softmax(edges, from, to, threads);
-      },
-      nb::arg("edges"), nb::arg("scores").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("threads") = 1);
-  m.def(
-      "edge_softmax_back",
-      [](const BlockEdges& edges, const AnyArray& softmax, const AnyArray& grad, const Buffer& out,
-         int threads) {
-        const Array alpha = borrow(softmax), from = borrow(grad), to = borrow_out(out);
-        const GilRelease release;
-        edge_softmax_back(edges, alpha, from, to, threads);
-      },
-      nb::arg("edges"), nb::arg("softmax").noconvert(), nb::arg("grad").noconvert(),
-      nb::arg("out").noconvert(), nb::arg("threads") = 1);
+  m.def("edge_softmax", writes<2>(&edge_softmax), nb::arg("edges"), nb::arg("scores").noconvert(),
+        nb::arg("out"), nb::arg("threads") = 1, nb::call_guard<GilRelease>());
+  m.def("edge_softmax_back", writes<3>(&edge_softmax_back), nb::arg("edges"),
+        nb::arg("softmax").noconvert(), nb::arg("grad").noconvert(), nb::arg("out"),
+        nb::arg("threads") = 1, nb::call_guard<GilRelease>());
   m.def(
       "gat_softmax",
-      [](const BlockEdges& edges, const AnyArray& source, const AnyArray& destination,
-         const MaybeArray& edge, const Buffer& out, double negative_slope, int threads) {
-        const GatScores scores{borrow(source), borrow(destination), borrow_or_none(edge),
-                               negative_slope};
-        const Array to = borrow_out(out);
-        const GilRelease release;
-        gat_softmax(edges, scores, to, threads);
+      [](const BlockEdges& edges, const Array& source, const Array& destination,
+         const MaybeArray& edge, const OutArray& out, double negative_slope, int threads) {
+        gat_softmax(edges, {source, destination, edge.value_or(Array{}), negative_slope}, out,
+                    threads);
       },
       nb::arg("edges"), nb::arg("source").noconvert(), nb::arg("destination").noconvert(),
-      nb::arg("edge").noconvert().none(), nb::arg("out").noconvert(), nb::arg("negative_slope"),
-      nb::arg("threads") = 1);
+      nb::arg("edge").noconvert().none(), nb::arg("out"), nb::arg("negative_slope"),
+      nb::arg("threads") = 1, nb::call_guard<GilRelease>());
   m.def(
       "gat_softmax_back",
-      [](const BlockEdges& edges, const AnyArray& source, const AnyArray& destination,
-         const MaybeArray& edge, const AnyArray& softmax, const AnyArray& grad, const Buffer& out,
-         const Buffer& grad_destination, double negative_slope, int threads) {
-        const GatScores scores{borrow(source), borrow(destination), borrow_or_none(edge),
-                               negative_slope};
-        const Array alpha = borrow(softmax), from = borrow(grad), to = borrow_out(out);
-        const Array to_destination = borrow_out(grad_destination);
-        const GilRelease release;
-        gat_softmax_back(edges, scores, alpha, from, to, to_destination, threads);
+      [](const BlockEdges& edges, const Array& source, const Array& destination,
+         const MaybeArray& edge, const Array& softmax, const Array& grad, const OutArray& out,
+         const OutArray& grad_destination, double negative_slope, int threads) {
+        gat_softmax_back(edges, {source, destination, edge.value_or(Array{}), negative_slope},
+                         softmax, grad, out, grad_destination, threads);
       },
       nb::arg("edges"), nb::arg("source").noconvert(), nb::arg("destination").noconvert(),
       nb::arg("edge").noconvert().none(), nb::arg("softmax").noconvert(),
-      nb::arg("grad").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("grad_destination").noconvert(), nb::arg("negative_slope"), nb::arg("threads") = 1);
+      nb::arg("grad").noconvert(), nb::arg("out"), nb::arg("grad_destination"),
+      nb::arg("negative_slope"), nb::arg("threads") = 1, nb::call_guard<GilRelease>());
 }
 
 void bind_sums(nb::module_& m) {
-  m.def(
-      "sum_at_sources",
-      [](const BlockEdges& edges, const AnyArray& values, const Buffer& out, int threads) {
-        const Array from = borrow(values), to = borrow_out(out);
-        const GilRelease release;
-        sum_at_sources(edges, from, to, threads);
-      },
-      nb::arg("edges"), nb::arg("values").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("threads") = 1);
+  m.def("sum_at_sources", writes<2>(&sum_at_sources), nb::arg("edges"),
+        nb::arg("values").noconvert(), nb::arg("out"), nb::arg("threads") = 1,
+        nb::call_guard<GilRelease>());
   const auto with_two = [&m](const char* name, auto* function, const char* first,
                              const char* second) {
-    m.def(
-        name,
-        [function](const BlockEdges& edges, const AnyArray& a, const AnyArray& b, const Buffer& out,
-                   int threads) {
-          const Array x = borrow(a), y = borrow(b), to = borrow_out(out);
-          const GilRelease release;
-          function(edges, x, y, to, threads);
-        },
-        nb::arg("edges"), nb::arg(first).noconvert(), nb::arg(second).noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads") = 1);
+    m.def(name, writes<3>(function), nb::arg("edges"), nb::arg(first).noconvert(),
+          nb::arg(second).noconvert(), nb::arg("out"), nb::arg("threads") = 1,
+          nb::call_guard<GilRelease>());
   };
   with_two("head_sums", &head_sums, "x", "weights");
   with_two("head_sums_back", &head_sums_back, "grad", "weights");
@@ -110,38 +66,30 @@ void bind_sums(nb::module_& m) {
 void bind_gatv2(nb::module_& m) {
   m.def(
       "gatv2_scores",
-      [](const BlockEdges& edges, const AnyArray& source, const AnyArray& destination,
-         const AnyArray& att, const MaybeArray& edge, const Buffer& out, double negative_slope,
-         int threads) {
-        const Gatv2Scores scores{borrow(source), borrow(destination), borrow(att),
-                                 borrow_or_none(edge), negative_slope};
-        const Array to = borrow_out(out);
-        const GilRelease release;
-        gatv2_scores(edges, scores, to, threads);
+      [](const BlockEdges& edges, const Array& source, const Array& destination, const Array& att,
+         const MaybeArray& edge, const OutArray& out, double negative_slope, int threads) {
+        gatv2_scores(edges, {source, destination, att, edge.value_or(Array{}), negative_slope}, out,
+                     threads);
       },
       nb::arg("edges"), nb::arg("source").noconvert(), nb::arg("destination").noconvert(),
-      nb::arg("att").noconvert(), nb::arg("edge").noconvert().none(), nb::arg("out").noconvert(),
-      nb::arg("negative_slope"), nb::arg("threads") = 1);
+      nb::arg("att").noconvert(), nb::arg("edge").noconvert().none(), nb::arg("out"),
+      nb::arg("negative_slope"), nb::arg("threads") = 1, nb::call_guard<GilRelease>());
   m.def(
       "gatv2_scores_back",
-      [](const BlockEdges& edges, const AnyArray& source, const AnyArray& destination,
-         const AnyArray& att, const MaybeArray& edge, const AnyArray& grad,
-         const MaybeBuffer& grad_source, const MaybeBuffer& grad_destination,
-         const MaybeBuffer& grad_att, const MaybeBuffer& grad_edge, double negative_slope,
-         int threads) {
-        const Gatv2Scores scores{borrow(source), borrow(destination), borrow(att),
-                                 borrow_or_none(edge), negative_slope};
-        const Gatv2Scores out{borrow_out_or_none(grad_source), borrow_out_or_none(grad_destination),
-                              borrow_out_or_none(grad_att), borrow_out_or_none(grad_edge)};
-        const Array from = borrow(grad);
-        const GilRelease release;
-        gatv2_scores_back(edges, scores, from, out, threads);
+      [](const BlockEdges& edges, const Array& source, const Array& destination, const Array& att,
+         const MaybeArray& edge, const Array& grad, const MaybeOut& grad_source,
+         const MaybeOut& grad_destination, const MaybeOut& grad_att, const MaybeOut& grad_edge,
+         double negative_slope, int threads) {
+        const auto to = [](const MaybeOut& out) { return Array(out.value_or(OutArray{})); };
+        gatv2_scores_back(
+            edges, {source, destination, att, edge.value_or(Array{}), negative_slope}, grad,
+            {to(grad_source), to(grad_destination), to(grad_att), to(grad_edge)}, threads);
       },
       nb::arg("edges"), nb::arg("source").noconvert(), nb::arg("destination").noconvert(),
       nb::arg("att").noconvert(), nb::arg("edge").noconvert().none(), nb::arg("grad").noconvert(),
-      nb::arg("grad_source").noconvert().none(), nb::arg("grad_destination").noconvert().none(),
-      nb::arg("grad_att").noconvert().none(), nb::arg("grad_edge").noconvert().none(),
-      nb::arg("negative_slope"), nb::arg("threads") = 1);
+      nb::arg("grad_source").none(), nb::arg("grad_destination").none(), nb::arg("grad_att").none(),
+      nb::arg("grad_edge").none(), nb::arg("negative_slope"), nb::arg("threads") = 1,
+      nb::call_guard<GilRelease>());
 }
 
 }  // namespace
@@ -153,15 +101,13 @@ void bind_attention(nb::module_& m) {
   // (edges with self loops, int32 positions of the edges in the block, -1 for loops)
   m.def(
       "with_self_loops",
-      [](const BlockEdges& edges, int threads, const std::optional<Ids>& own) {
-        LoopedEdges looped;
-        {
-          const GilRelease release;
-          looped = with_self_loops(edges, threads, own ? borrow(*own) : std::span<const int64_t>());
-        }
-        return nb::make_tuple(looped.edges, to_numpy(looped.positions));
+      [](const BlockEdges& edges, int threads, std::optional<std::span<const int64_t>> own) {
+        const LoopedEdges looped =
+            with_self_loops(edges, threads, own.value_or(decltype(own)::value_type()));
+        return std::tuple(looped.edges, looped.positions);
       },
-      nb::arg("edges"), nb::arg("threads") = 1, nb::arg("own").none() = nb::none());
+      nb::arg("edges"), nb::arg("threads") = 1, nb::arg("own").none() = nb::none(),
+      nb::call_guard<GilRelease>());
 }
 
 }  // namespace ramet::bind

@@ -22,10 +22,6 @@ CacheRule rule_of(const std::string& name) {
   throw_invalid("there is no rule '", name, "'");
 }
 
-Array counts_of(const nb::object& counts) {
-  return counts.is_none() ? Array{} : borrow(nb::cast<AnyArray>(counts));
-}
-
 }  // namespace
 
 void bind_cache(nb::module_& m) {
@@ -33,31 +29,25 @@ void bind_cache(nb::module_& m) {
   // arrays stay with the caller.
   m.def(
       "cache_hits",
-      [](const std::vector<std::vector<AnyArray>>& epochs, int64_t num_rows,
-         const std::string& rule, int64_t capacity, int window, const nb::object& counts,
-         const nb::object& second_counts, const RowReader* reader, int64_t first_planned) {
-        std::vector<std::vector<Array>> batches;
-        for (const auto& epoch : epochs) {
-          batches.emplace_back();
-          for (const AnyArray& ids : epoch)
-            batches.back().push_back(borrow(ids));
-        }
+      [](const std::vector<std::vector<Array>>& epochs, int64_t num_rows, const std::string& rule,
+         int64_t capacity, int window, const std::optional<Array>& counts,
+         const std::optional<Array>& second_counts, const RowReader* reader,
+         int64_t first_planned) {
         const CacheHitsOptions options{.rule = rule_of(rule),
                                        .capacity = capacity,
                                        .window = window,
-                                       .counts = counts_of(counts),
-                                       .second_counts = counts_of(second_counts),
+                                       .counts = counts.value_or(Array{}),
+                                       .second_counts = second_counts.value_or(Array{}),
                                        .reader = reader,
                                        .first_planned = first_planned};
-        const GilRelease release;
         std::vector<std::tuple<int64_t, int64_t, int64_t>> found;
-        for (const auto& [hits, read] : cache_hits(batches, num_rows, options))
+        for (const auto& [hits, read] : cache_hits(epochs, num_rows, options))
           found.emplace_back(hits, read.requests, read.bytes);
         return found;
       },
       nb::arg("epochs"), nb::arg("num_rows"), nb::kw_only(), nb::arg("rule"), nb::arg("capacity"),
       nb::arg("window") = 0, nb::arg("counts") = nb::none(), nb::arg("second_counts") = nb::none(),
-      nb::arg("reader") = nb::none(), nb::arg("first_planned") = 0);
+      nb::arg("reader") = nb::none(), nb::arg("first_planned") = 0, nb::call_guard<GilRelease>());
 }
 
 }  // namespace ramet::bind

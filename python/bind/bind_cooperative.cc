@@ -19,7 +19,6 @@ namespace ramet::bind {
 namespace {
 
 using Rows = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using WritableArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
 // As (bytes for each rank, uint8 array of them all), or None when the batch is complete.
 nb::object as_object(const std::optional<Message>& message) {
@@ -62,8 +61,8 @@ void bind_cooperative(nb::module_& m) {
            })
       .def(
           "receive",
-          [](CooperativeLoader& loader, std::vector<int64_t> bytes, const AnyArray& data) {
-            const Message from{std::move(bytes), borrow(data)};
+          [](CooperativeLoader& loader, std::vector<int64_t> bytes, const Array& data) {
+            const Message from{std::move(bytes), data};
             std::optional<Message> message;
             {
               const GilRelease release;
@@ -80,22 +79,18 @@ void bind_cooperative(nb::module_& m) {
 
   m.def(
       "take_rows",
-      [](const AnyArray& rows, const Rows& ids, const WritableArray& out, int threads) {
-        const Array from = borrow(rows), to = borrow(AnyArray(out));
-        const GilRelease release;
-        take_rows(from, {ids.data(), ids.size()}, to, threads);
+      [](const Array& rows, const Rows& ids, const OutArray& out, int threads) {
+        take_rows(rows, {ids.data(), ids.size()}, out, threads);
       },
-      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
-      nb::kw_only(), nb::arg("threads"));
+      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out"), nb::kw_only(),
+      nb::arg("threads"), nb::call_guard<GilRelease>());
   m.def(
       "add_rows",
-      [](const WritableArray& out, const Rows& ids, const AnyArray& values, int threads) {
-        const Array to = borrow(AnyArray(out)), from = borrow(values);
-        const GilRelease release;
-        add_rows(to, {ids.data(), ids.size()}, from, threads);
+      [](const OutArray& out, const Rows& ids, const Array& values, int threads) {
+        add_rows(out, {ids.data(), ids.size()}, values, threads);
       },
-      nb::arg("out").noconvert(), nb::arg("ids").noconvert(), nb::arg("values").noconvert(),
-      nb::kw_only(), nb::arg("threads"));
+      nb::arg("out"), nb::arg("ids").noconvert(), nb::arg("values").noconvert(), nb::kw_only(),
+      nb::arg("threads"), nb::call_guard<GilRelease>());
 
   // Of block `block` and node type `type` of a batch that ranks made together; positions as in the
   // other methods of a Batch.
@@ -103,9 +98,8 @@ void bind_cooperative(nb::module_& m) {
       .def_ro("num_owned", &ExchangePlan::num_owned)
       .def_ro("send_counts", &ExchangePlan::send_counts)
       .def_ro("receive_counts", &ExchangePlan::receive_counts)
-      .def_prop_ro("send_rows", [](const ExchangePlan& plan) { return to_python(plan.send_rows); })
-      .def_prop_ro("source_ids",
-                   [](const ExchangePlan& plan) { return to_python(plan.source_ids); });
+      .def_ro("send_rows", &ExchangePlan::send_rows)
+      .def_ro("source_ids", &ExchangePlan::source_ids);
 }
 
 }  // namespace ramet::bind

@@ -57,13 +57,13 @@ void bind_cuda_table(nb::module_& m) {
       .def(
           "__init__",
           [](Bound* self, const Table& table, int device, const std::string& placement,
-             bool copy_where_refused, const std::optional<AnyArray>& cached,
+             bool copy_where_refused, const std::optional<Array>& cached,
              const nb::object& progress) {
             const CudaTableOptions options{
                 .device = device,
                 .placement = location_named(placement, kCudaTables, "placement"),
                 .copy_where_refused = copy_where_refused,
-                .cached = cached ? borrow(*cached) : Array{},
+                .cached = cached.value_or(Array{}),
                 .progress = interruptible(progress)};
             const GilRelease release;
             new (self) Bound(table, options);
@@ -121,10 +121,7 @@ void bind_cuda(nb::module_& m) {
     const CudaVersions versions = cuda_versions();
     return nb::make_tuple(versions.build, versions.driver);
   });
-  m.def("cuda_synchronize", [](int device) {
-    const GilRelease release;
-    cuda_synchronize(device);
-  });
+  m.def("cuda_synchronize", &cuda_synchronize, nb::call_guard<GilRelease>());
   m.def("registered_bytes", &HostRegistration::registered_bytes);
   m.def("scatter_scratch_bytes", &CudaTable::scatter_scratch_bytes);
   bind_cuda_table(m);

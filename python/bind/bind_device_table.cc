@@ -27,11 +27,6 @@ DType dtype_named(const std::string& wanted) {
   throw_invalid("dtype is '", wanted, "', which no table has");
 }
 
-DevicePiece create_piece(int device, int64_t bytes) {
-  const GilRelease release;
-  return DevicePiece::create(device, bytes);
-}
-
 Table map_pieces(const std::vector<std::pair<DevicePiece, int64_t>>& pieces,
                  int device,
                  const std::string& dtype,
@@ -57,7 +52,8 @@ void gather_on_device(const DeviceTable& table,
 
 void bind_device_table(nb::module_& m) {
   nb::class_<DevicePiece>(m, "DevicePiece")
-      .def_static("create", &create_piece, nb::arg("device"), nb::arg("bytes"))
+      .def_static("create", &DevicePiece::create, nb::arg("device"), nb::arg("bytes"),
+                  nb::call_guard<GilRelease>())
       .def_static("open", &DevicePiece::open, nb::arg("device"), nb::arg("fd"), nb::arg("bytes"))
       .def_static("unit", &DevicePiece::unit, nb::arg("device"))
       .def_prop_ro("fd", &DevicePiece::fd)

@@ -47,41 +47,33 @@ void bind_external_csc(nb::module_& m) {
           nb::arg("folder"), nb::arg("num_src"), nb::arg("num_dst"), nb::arg("memory"),
           nb::arg("undirected") = false, nb::arg("threads") = 0)
       .def(
-          "add",
-          [](External& csc, const AnyArray& src, const AnyArray& dst) {
-            const Array sources = borrow(src), destinations = borrow(dst);
-            const GilRelease release;
-            csc.add(sources, destinations);
-          },
-          nb::arg("src").noconvert(), nb::arg("dst").noconvert())
+          "add", [](External& csc, const Array& src, const Array& dst) { csc.add(src, dst); },
+          nb::arg("src").noconvert(), nb::arg("dst").noconvert(), nb::call_guard<GilRelease>())
       // (edges, whether edge ids were written).
       .def("finish", &finish, nb::arg("indptr"), nb::arg("indices"),
            nb::arg("edge_ids") = nb::none(), nb::arg("progress") = nb::none());
   m.def(
       "external_gather",
-      [](const AnyArray& rows, const AnyArray& ids, const Buffer& out, const nb::bytes& folder,
+      [](const Array& rows, const Array& ids, const OutArray& out, const nb::bytes& folder,
          int64_t memory, int threads, const nb::object& progress) {
-        const Array from = borrow(rows), numbers = borrow(ids), to = borrow_out(out);
         const ExternalOptions options{to_string(folder), memory, threads};
         const Progress report = interruptible(progress);
         const GilRelease release;
-        external_gather(from, numbers, to, options, report);
+        external_gather(rows, ids, out, options, report);
       },
-      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
-      nb::arg("folder"), nb::arg("memory"), nb::arg("threads") = 0,
-      nb::arg("progress") = nb::none());
+      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out"), nb::arg("folder"),
+      nb::arg("memory"), nb::arg("threads") = 0, nb::arg("progress") = nb::none());
   m.def(
       "external_argsort",
-      [](const AnyArray& keys, const Buffer& order, const nb::bytes& folder, int64_t memory,
+      [](const Array& keys, const OutArray& order, const nb::bytes& folder, int64_t memory,
          int threads, const nb::object& progress) {
-        const Array values = borrow(keys), to = borrow_out(order);
         const ExternalOptions options{to_string(folder), memory, threads};
         const Progress report = interruptible(progress);
         const GilRelease release;
-        external_argsort(values, to, options, report);
+        external_argsort(keys, order, options, report);
       },
-      nb::arg("keys").noconvert(), nb::arg("order").noconvert(), nb::arg("folder"),
-      nb::arg("memory"), nb::arg("threads") = 0, nb::arg("progress") = nb::none());
+      nb::arg("keys").noconvert(), nb::arg("order"), nb::arg("folder"), nb::arg("memory"),
+      nb::arg("threads") = 0, nb::arg("progress") = nb::none());
 }
 
 }  // namespace ramet::bind

@@ -38,11 +38,6 @@ std::vector<std::string> keys(const Map& map) {
   return result;
 }
 
-nb::object csc_tuple(const Csc& csc) {
-  return nb::make_tuple(to_numpy(csc.indptr), to_numpy(csc.indices),
-                        csc.edge_ids.data == nullptr ? nb::none() : to_numpy(csc.edge_ids));
-}
-
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -73,13 +68,9 @@ void bind_graph(nb::module_& m) {
       .def("num_nodes",
            [](const Graph& g, const std::string& t) { return nodes_of(g, t).num_nodes; })
       .def("num_rows", [](const Graph& g, const std::string& t) { return nodes_of(g, t).num_rows; })
-      .def("owned", [](const Graph& g,
-                       const std::string& t) { return to_numpy(nodes_of(g, t).rows.nodes()); })
-      .def("owner",
-           [](const Graph& g, const std::string& t) -> nb::object {
-             const Array& owner = nodes_of(g, t).owner;
-             return owner.data == nullptr ? nb::none() : to_numpy(owner);
-           })
+      .def("owned",
+           [](const Graph& g, const std::string& t) { return nodes_of(g, t).rows.nodes(); })
+      .def("owner", [](const Graph& g, const std::string& t) { return nodes_of(g, t).owner; })
       .def("ids", [](const Graph& g, const std::string& t) { return nodes_of(g, t).ids; })
       // [(name, array), ...] of those in a folder of the store.
       .def("arrays_in",
@@ -115,15 +106,9 @@ void bind_graph(nb::module_& m) {
       .def("num_input_edges",
            [](const Graph& g, const Triple& t) { return edges_of(g, t).num_input_edges; })
       .def("num_edges", [](const Graph& g, const Triple& t) { return edges_of(g, t).num_edges(); })
-      .def("indptr",
-           [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indptr); })
-      .def("indices",
-           [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indices); })
-      .def("edge_ids",
-           [](const Graph& g, const Triple& t) -> nb::object {
-             const EdgeType& edges = edges_of(g, t);
-             return edges.has_edge_ids() ? to_numpy(edges.edge_ids) : nb::none();
-           })
+      .def("indptr", [](const Graph& g, const Triple& t) { return edges_of(g, t).indptr; })
+      .def("indices", [](const Graph& g, const Triple& t) { return edges_of(g, t).indices; })
+      .def("edge_ids", [](const Graph& g, const Triple& t) { return edges_of(g, t).edge_ids; })
       .def("node_tables",
            [](const Graph& g, const std::string& t) { return keys(nodes_of(g, t).tables); })
       .def("edge_tables",
@@ -150,7 +135,7 @@ void bind_graph(nb::module_& m) {
            [](const Graph& g, const std::string& name, const std::string& type) {
              const auto it = g.splits().find(name);
              if (it != g.splits().end() && it->second.count(type) > 0) {
-               return to_numpy(it->second.at(type));
+               return it->second.at(type);
              }
              throw_error(ErrorCode::kNotFound, "no split '", name, "' of node type '", type, "'");
            })
@@ -167,7 +152,7 @@ void bind_graph(nb::module_& m) {
              const std::string& encoded = edges_of(g, type).encoded;
              const auto it = g.edge_splits().find(name);
              if (it != g.edge_splits().end() && it->second.count(encoded) > 0)
-               return to_numpy(it->second.at(encoded));
+               return it->second.at(encoded);
              throw_error(ErrorCode::kNotFound, "no split '", name, "' of edge type '", encoded,
                          "'");
            })
@@ -193,70 +178,44 @@ void bind_graph(nb::module_& m) {
              result["page_tables"] = use.page_tables;
              return result;
            })
-      .def("copy_on_write",
-           [](const Graph& g, const std::string& array) {
-             Array rows;
-             {
-               const GilRelease release;
-               rows = g.store()->copy_on_write(array);
-             }
-             return to_numpy(rows);
-           })
+      .def(
+          "copy_on_write",
+          [](const Graph& g, const std::string& array) { return g.store()->copy_on_write(array); },
+          nb::call_guard<GilRelease>())
       .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<GilRelease>())
       .def(
           "find_faults",
           [](const Graph& g, int threads, const nb::object& progress) {
-            const GilRelease release;
             return find_faults(g, threads, interruptible(progress));
           },
-          nb::arg("threads") = 0, nb::arg("progress") = nb::none());
+          nb::arg("threads") = 0, nb::arg("progress") = nb::none(), nb::call_guard<GilRelease>());
 
   m.def(
       "build_csc",
-      [](const AnyArray& src, const AnyArray& dst, int64_t num_src, int64_t num_dst,
-         bool undirected, bool edge_ids, int threads) {
-        const Array sources = borrow(src), destinations = borrow(dst);
-        Csc csc;
-        {
-          const GilRelease release;
-          csc = build_csc(sources, destinations, num_src, num_dst,
-                          {.undirected = undirected, .edge_ids = edge_ids, .threads = threads});
-        }
-        return csc_tuple(csc);
+      [](const Array& src, const Array& dst, int64_t num_src, int64_t num_dst, bool undirected,
+         bool edge_ids, int threads) {
+        const Csc csc =
+            build_csc(src, dst, num_src, num_dst,
+                      {.undirected = undirected, .edge_ids = edge_ids, .threads = threads});
+        return std::tuple(csc.indptr, csc.indices, csc.edge_ids);
       },
       nb::arg("src").noconvert(), nb::arg("dst").noconvert(), nb::arg("num_src"),
       nb::arg("num_dst"), nb::arg("undirected") = false, nb::arg("edge_ids") = true,
-      nb::arg("threads") = 0);
+      nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 
   m.def("collapse_pages", &collapse_pages, nb::arg("address"), nb::arg("bytes"),
         nb::call_guard<GilRelease>());
   m.def("memory_left", &memory_left);
   m.def(
-      "read_ahead",
-      [](const AnyArray& array) {
-        const Array rows = borrow(array);
-        const GilRelease release;
-        read_ahead(rows.data, rows.bytes());
-      },
-      nb::arg("array").noconvert());
-  m.def(
-      "sorted_rows",
-      [](const AnyArray& indptr, const AnyArray& keys, int threads) {
-        const Array offsets = borrow(indptr), of_edges = borrow(keys);
-        Array order;
-        {
-          const GilRelease release;
-          order = sorted_rows(offsets, of_edges, threads);
-        }
-        return to_numpy(order);
-      },
-      nb::arg("indptr").noconvert(), nb::arg("keys").noconvert(), nb::arg("threads") = 0);
-
+      "read_ahead", [](const Array& array) { read_ahead(array.data, array.bytes()); },
+      nb::arg("array").noconvert(), nb::call_guard<GilRelease>());
+  m.def("sorted_rows", &sorted_rows, nb::arg("indptr").noconvert(), nb::arg("keys").noconvert(),
+        nb::arg("threads") = 0, nb::call_guard<GilRelease>());
   m.def(
       "check_csc",
-      [](const AnyArray& indptr, const AnyArray& indices, int64_t num_src, int64_t num_dst) {
-        const Csc csc = check_csc(borrow(indptr), borrow(indices), num_src, num_dst);
-        return nb::make_tuple(to_numpy(csc.indptr), to_numpy(csc.indices));
+      [](const Array& indptr, const Array& indices, int64_t num_src, int64_t num_dst) {
+        const Csc csc = check_csc(indptr, indices, num_src, num_dst);
+        return std::tuple(csc.indptr, csc.indices);
       },
       nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("num_src"),
       nb::arg("num_dst"));

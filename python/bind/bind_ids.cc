@@ -2,12 +2,15 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "arrays.h"
@@ -38,44 +41,37 @@ Array allocate(DType dtype, const std::vector<int64_t>& shape) {
 
 // In an IdMap, or in NodeIds.
 template <typename Known>
-nb::object find_ids(const Known& known, const nb::object& ids, int threads) {
+Array find_ids(const Known& known, const nb::object& ids, int threads) {
   const IdList list = list_of(ids);
   const Array positions = allocate(DType::kInt64, {count_ids(list)});
-  {
-    const GilRelease release;
-    known.find(list, span_of<int64_t>(positions), threads);
-  }
-  return to_numpy(positions);
+  const GilRelease release;
+  known.find(list, span_of<int64_t>(positions), threads);
+  return positions;
 }
 
 using Absent = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // int64 [n, lists]
-nb::object add_ids(IdMap& map, const std::vector<nb::object>& lists, std::optional<Absent> absent) {
+Array add_ids(IdMap& map, const std::vector<nb::object>& lists, std::optional<Absent> absent) {
   std::vector<IdList> ids;
   for (const nb::object& list : lists)
     ids.push_back(list_of(list));
   const int64_t rows = ids.empty() ? 0 : count_ids(ids[0]);
   const Array positions = allocate(DType::kInt64, {rows, static_cast<int64_t>(ids.size())});
-  {
-    const GilRelease release;
-    map.add(ids, absent ? std::span(absent->data(), absent->size()) : std::span<const bool>(),
-            span_of<int64_t>(positions));
-  }
-  return to_numpy(positions);
+  const GilRelease release;
+  map.add(ids, absent ? std::span(absent->data(), absent->size()) : std::span<const bool>(),
+          span_of<int64_t>(positions));
+  return positions;
 }
 
 // (values [n], bool [n]: which of the texts are integers; None: all)
 template <typename Integer>
-nb::object parse_as(const IdList& texts, DType dtype) {
+std::pair<Array, Array> parse_as(const IdList& texts, DType dtype) {
   const Array values = allocate(dtype, {count_ids(texts)});
   const Array is_parsed = allocate(DType::kBool, values.shape);
-  bool are_all_parsed = false;
-  {
-    const GilRelease release;
-    are_all_parsed = parse_ids(texts, span_of<Integer>(values), span_of<bool>(is_parsed));
-  }
-  return nb::make_tuple(to_numpy(values), are_all_parsed ? nb::none() : to_numpy(is_parsed));
+  const GilRelease release;
+  const bool are_all_parsed = parse_ids(texts, span_of<Integer>(values), span_of<bool>(is_parsed));
+  return {values, are_all_parsed ? Array{} : is_parsed};
 }
 
 }  // namespace
@@ -83,24 +79,16 @@ nb::object parse_as(const IdList& texts, DType dtype) {
 void bind_ids(nb::module_& m) {
   nb::class_<NodeIds>(m, "NodeIds")
       .def_prop_ro("kind", &NodeIds::kind)
-      .def(
-          "find",
-          [](const NodeIds& kept, const nb::object& ids, int threads) {
-            return find_ids(kept, ids, threads);
-          },
-          nb::arg("ids"), nb::arg("threads") = 0)
+      .def("find", &find_ids<NodeIds>, nb::arg("ids"), nb::arg("threads") = 0)
       .def(
           "of",
-          [](const NodeIds& kept, const Ids& positions, int threads) -> nb::object {
-            IdList ids;
-            {
-              const GilRelease release;
-              ids = kept.of(borrow(positions), threads);
-            }
-            if (ids.offsets.data == nullptr) return to_numpy(ids.values);
-            return nb::make_tuple(to_numpy(ids.values), to_numpy(ids.offsets));
+          [](const NodeIds& kept, std::span<const int64_t> positions,
+             int threads) -> std::variant<Array, std::pair<Array, Array>> {
+            const IdList ids = kept.of(positions, threads);
+            if (ids.offsets.data == nullptr) return ids.values;
+            return std::pair(ids.values, ids.offsets);
           },
-          nb::arg("positions").noconvert(), nb::arg("threads") = 0);
+          nb::arg("positions").noconvert(), nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 
   nb::class_<IdMap>(m, "IdMap")
       .def(nb::new_([](const std::string& kind, const nb::bytes& folder) {
@@ -108,28 +96,10 @@ void bind_ids(nb::module_& m) {
            }),
            nb::arg("kind"), nb::arg("folder") = nb::bytes(""))
       .def("add", add_ids, nb::arg("lists"), nb::arg("absent").none() = nb::none())
-      .def(
-          "find",
-          [](const IdMap& map, const nb::object& ids, int threads) {
-            return find_ids(map, ids, threads);
-          },
-          nb::arg("ids"), nb::arg("threads") = 0)
+      .def("find", &find_ids<IdMap>, nb::arg("ids"), nb::arg("threads") = 0)
       .def_prop_ro("size", &IdMap::size)
       .def_prop_ro("memory", &IdMap::memory)
-      .def(
-          "arrays",
-          [](IdMap& map, int threads) {
-            std::map<std::string, Array> arrays;
-            {
-              const GilRelease release;
-              arrays = map.arrays(threads);
-            }
-            nb::dict result;
-            for (const auto& [name, array] : arrays)
-              result[name.c_str()] = to_numpy(array);
-            return result;
-          },
-          nb::arg("threads") = 0);
+      .def("arrays", &IdMap::arrays, nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 
   m.def(
       "parse_ids",

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -26,6 +27,12 @@ using PyPairRows = std::tuple<std::shared_ptr<const Graph>, int, bool, std::stri
 // (number of nodes, sums of weights, times, past)
 using PyCandidates = std::
     tuple<int64_t, std::optional<AnyArray>, std::optional<AnyArray>, std::optional<PyPairRows>>;
+
+using MaybeIds = std::optional<std::span<const int64_t>>;
+
+Array copied(const MaybeIds& ids) {
+  return ids ? copy(ramet::borrow(*ids)) : Array{};
+}
 
 PairRows pair_rows(const PyPairRows& edges) {
   const auto& [graph, edge_type, by_source, times] = edges;
@@ -83,17 +90,17 @@ void bind_inputs(nb::module_& m) {
       .def(
           "__init__",
           [](InputEdges* self, int src, int dst, int edge_type,
-             const std::optional<AnyArray>& positions, const std::optional<Ids>& sources,
-             const std::optional<Ids>& destinations, const std::optional<Ids>& times,
+             const std::optional<AnyArray>& positions, const MaybeIds& sources,
+             const MaybeIds& destinations, const MaybeIds& times,
              std::optional<LinkNegatives> negatives, std::vector<Exclusion> excluded,
              int64_t excluded_below) {
             new (self) InputEdges{.src = src,
                                   .dst = dst,
                                   .edge_type = edge_type,
                                   .positions = positions ? keep(*positions, false) : Array{},
-                                  .sources = copy_of(sources),
-                                  .destinations = copy_of(destinations),
-                                  .times = copy_of(times),
+                                  .sources = copied(sources),
+                                  .destinations = copied(destinations),
+                                  .times = copied(times),
                                   .negatives = std::move(negatives),
                                   .excluded = std::move(excluded),
                                   .excluded_below = excluded_below};
@@ -104,13 +111,14 @@ void bind_inputs(nb::module_& m) {
           nb::arg("excluded_below"));
 }
 
-Pairs pairs_of(const Ids& sources,
-               const Ids& destinations,
-               const Ids& ids,
-               const std::optional<Ids>& times) {
-  Pairs pairs{.sources = borrow(sources), .destinations = borrow(destinations), .ids = borrow(ids)};
-  if (times) pairs.times = borrow(*times);
-  return pairs;
+Pairs pairs_of(std::span<const int64_t> sources,
+               std::span<const int64_t> destinations,
+               std::span<const int64_t> ids,
+               const MaybeIds& times) {
+  return {.sources = sources,
+          .destinations = destinations,
+          .ids = ids,
+          .times = times.value_or(std::span<const int64_t>())};
 }
 
 }  // namespace
@@ -124,11 +132,11 @@ void bind_links(nb::module_& m) {
   bind_inputs(m);
   m.def(
       "draw_negatives",
-      [](const Ids& sources, const Ids& destinations, const Ids& ids,
-         const std::optional<Ids>& times, int64_t amount, const std::string& corrupt,
-         const PyCandidates& of_sources, const PyCandidates& of_destinations,
-         const std::vector<PyPairRows>& edges, bool loops, uint64_t seed, uint64_t epoch,
-         int threads) {
+      [](std::span<const int64_t> sources, std::span<const int64_t> destinations,
+         std::span<const int64_t> ids, const MaybeIds& times, int64_t amount,
+         const std::string& corrupt, const PyCandidates& of_sources,
+         const PyCandidates& of_destinations, const std::vector<PyPairRows>& edges, bool loops,
+         uint64_t seed, uint64_t epoch, int threads) {
         const NegativeOptions options{.amount = amount,
                                       .corrupt = parse_corrupt(corrupt),
                                       .destinations = candidates(of_destinations),
@@ -139,11 +147,8 @@ void bind_links(nb::module_& m) {
                                       .epoch = epoch,
                                       .threads = threads};
         const Pairs pairs = pairs_of(sources, destinations, ids, times);
-        const Array negatives = [&] {
-          const GilRelease release;
-          return draw_negatives(pairs, options);
-        }();
-        return to_numpy(negatives);
+        const GilRelease release;
+        return draw_negatives(pairs, options);
       },
       nb::arg("sources"), nb::arg("destinations"), nb::arg("ids"), nb::kw_only(),
       nb::arg("times").none(), nb::arg("amount"), nb::arg("corrupt"), nb::arg("of_sources"),
@@ -161,14 +166,11 @@ void bind_links(nb::module_& m) {
 
   m.def(
       "are_edges",
-      [](const Ids& sources, const Ids& destinations, const std::optional<Ids>& times,
-         const std::vector<PyPairRows>& edges, int threads) {
+      [](std::span<const int64_t> sources, std::span<const int64_t> destinations,
+         const MaybeIds& times, const std::vector<PyPairRows>& edges, int threads) {
         const Pairs pairs = pairs_of(sources, destinations, sources, times);
-        const Array found = [&] {
-          const GilRelease release;
-          return are_edges(pairs, pair_rows(edges), threads);
-        }();
-        return to_numpy(found);
+        const GilRelease release;
+        return are_edges(pairs, pair_rows(edges), threads);
       },
       nb::arg("sources"), nb::arg("destinations"), nb::kw_only(), nb::arg("times").none(),
       nb::arg("edges"), nb::arg("threads"));

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "arrays.h"
@@ -24,7 +25,7 @@ namespace ramet::bind {
 namespace {
 
 // Of a node type: its position, ids, and times, one or two of each.
-using InputTuple = std::tuple<int, std::optional<AnyArray>, std::optional<AnyArray>>;
+using InputTuple = std::tuple<int, std::optional<Array>, std::optional<Array>>;
 // The position of a node type, and who gets ready the rows of its nodes.
 using PrefetchPair = std::pair<int, std::shared_ptr<PrefetchSink>>;
 
@@ -76,65 +77,17 @@ CacheBy cache_by_named(const std::string& name) {
                 "', expected 'auto', 'degree', 'presampling', 'recency' or 'look-ahead'");
 }
 
-LoaderOptions make_options(SampleOptions sample,
-                           const std::vector<InputTuple>& inputs,
-                           const std::vector<InputEdges>& links,
-                           LinkOrder link_order,
-                           int64_t batch_size,
-                           bool shuffle,
-                           bool drop_last,
-                           int rank,
-                           int world,
-                           int threads,
-                           int prefetch,
-                           const std::vector<TableRequest>& tables,
-                           const std::vector<PrefetchPair>& prefetch_hints,
-                           bool decode,
-                           bool edges_ahead,
-                           const std::string& transpose,
-                           const HostOptions& host,
-                           const DeviceOptions& device,
-                           const CooperativeOptions& cooperative) {
-  LoaderOptions options;
-  options.sample = std::move(sample);
-  options.inputs.clear();
-  for (const auto& [type, ids, times] : inputs)
-    options.inputs.push_back({type, copy_of(ids), copy_of(times)});
-  options.links = links;
-  options.link_order = link_order;
-  options.batch_size = batch_size;
-  options.shuffle = shuffle;
-  options.drop_last = drop_last;
-  options.rank = rank;
-  options.world = world;
-  options.threads = threads;
-  options.prefetch = prefetch;
-  options.tables = tables;
-  for (const auto& [type, sink] : prefetch_hints)
-    options.prefetch_hints.push_back({type, sink});
-  options.decode = decode;
-  options.edges_ahead = edges_ahead;
-  options.transpose = transpose_named(transpose);
-  options.host = host;
-  options.device = device;
-  options.cooperative = cooperative;
-  return options;
-}
-
-std::vector<int64_t> to_vector(const Ids& ids) {
-  const auto values = borrow(ids);
-  return {values.begin(), values.end()};
-}
-
 // Of the epoch's batches, or of listed ones.
 PyStream start(const BoundLoader& loader,
                int64_t epoch,
                int64_t first_step,
-               const std::optional<Ids>& order,
-               const std::optional<Ids>& offsets) {
+               const std::optional<std::span<const int64_t>>& order,
+               const std::optional<std::span<const int64_t>>& offsets) {
   if (order.has_value() != offsets.has_value()) throw_invalid("order and offsets go together");
-  auto stream = order ? loader.start(epoch, first_step, {to_vector(*order), to_vector(*offsets)})
-                      : loader.start(epoch, first_step);
+  auto stream =
+      order ? loader.start(epoch, first_step,
+                           {{order->begin(), order->end()}, {offsets->begin(), offsets->end()}})
+            : loader.start(epoch, first_step);
   return {std::move(stream), loader.graph(), dies_without_gil(loader.cuda_graph()),
           loader.device_pool()};
 }
@@ -183,10 +136,9 @@ void bind_loader(nb::module_& m) {
       .def(
           "__init__",
           [](CooperativeOptions* self, std::vector<Ownership> owners, int64_t rank,
-             const std::vector<AnyArray>& presampled) {
-            new (self) CooperativeOptions{.membership = Membership{std::move(owners), rank}};
-            for (const AnyArray& counts : presampled)
-              self->presampled.push_back(keep(counts, false));
+             std::vector<Array> presampled) {
+            new (self) CooperativeOptions{.membership = Membership{std::move(owners), rank},
+                                          .presampled = std::move(presampled)};
           },
           nb::kw_only(), nb::arg("owners"), nb::arg("rank"), nb::arg("presampled"));
 
@@ -251,11 +203,29 @@ void bind_loader(nb::module_& m) {
              const nb::object& progress) {
             const Progress report = interruptible(progress);
             const GilRelease release;  // it may read a whole graph
-            LoaderOptions options =
-                make_options(std::move(sample), inputs, links, link_order, batch_size, shuffle,
-                             drop_last, rank, world, threads, prefetch, tables, prefetch_hints,
-                             decode, edges_ahead, transpose, host, device, cooperative);
-            options.subgraphs = std::move(subgraphs);
+            LoaderOptions options{.sample = std::move(sample),
+                                  .inputs = {},
+                                  .links = links,
+                                  .link_order = link_order,
+                                  .subgraphs = std::move(subgraphs),
+                                  .batch_size = batch_size,
+                                  .shuffle = shuffle,
+                                  .drop_last = drop_last,
+                                  .rank = rank,
+                                  .world = world,
+                                  .threads = threads,
+                                  .prefetch = prefetch,
+                                  .tables = tables,
+                                  .decode = decode,
+                                  .edges_ahead = edges_ahead,
+                                  .transpose = transpose_named(transpose),
+                                  .host = host,
+                                  .device = device,
+                                  .cooperative = cooperative};
+            for (const auto& [type, ids, times] : inputs)
+              options.inputs.push_back({type, copy_of(ids), copy_of(times)});
+            for (const auto& [type, sink] : prefetch_hints)
+              options.prefetch_hints.push_back({type, sink});
             new (self) BoundLoader(std::move(graph), std::move(options), report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
@@ -271,7 +241,7 @@ void bind_loader(nb::module_& m) {
       .def("seeds",
            [](const BoundLoader& loader, int64_t epoch, int64_t step) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);
-             return to_numpy(copy(ramet::borrow(std::span<const int64_t>(seeds))));
+             return copy(ramet::borrow(seeds));
            })
       .def("start", &start, nb::arg("epoch"), nb::arg("first_step"),
            nb::arg("order").noconvert() = nb::none(), nb::arg("offsets").noconvert() = nb::none())
@@ -285,9 +255,10 @@ void bind_loader(nb::module_& m) {
           nb::arg("epoch"), nb::arg("first_step"), nb::arg("thread"))
       .def(
           "make",
-          [](const BoundLoader& loader, const Ids& positions, int64_t epoch, int64_t step) {
+          [](const BoundLoader& loader, std::span<const int64_t> positions, int64_t epoch,
+             int64_t step) {
             const GilRelease release;
-            return PyBatch{loader.make(borrow(positions), epoch, step), loader.graph(),
+            return PyBatch{loader.make(positions, epoch, step), loader.graph(),
                            dies_without_gil(loader.cuda_graph()), loader.device_pool()};
           },
           nb::arg("positions").noconvert(), nb::arg("epoch"), nb::arg("step"))

@@ -64,10 +64,9 @@ void bind_optimizer(nb::module_& m) {
       .def(
           "__init__",
           [](OptimizerStep* self, const Optimizer& optimizer, int64_t number, double divisor,
-             bool stochastic, uint64_t seed, const std::optional<Ids>& row_ids) {
-            new (self) OptimizerStep{
-                optimizer,  number, divisor,
-                stochastic, seed,   row_ids ? keep(AnyArray(*row_ids), false) : Array{}};
+             bool stochastic, uint64_t seed, const std::optional<Array>& row_ids) {
+            new (self) OptimizerStep{optimizer,  number, divisor,
+                                     stochastic, seed,   row_ids.value_or(Array{})};
           },
           nb::arg("optimizer"), nb::kw_only(), nb::arg("number"), nb::arg("divisor"),
           nb::arg("stochastic"), nb::arg("seed"), nb::arg("row_ids").noconvert().none());

@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <span>
 #include <string>
 #include <tuple>
 
@@ -16,30 +17,21 @@ void bind_part(nb::module_& m) {
   m.def(
       "owned_nodes",
       [](const Ownership& ownership, int64_t part) {
-        OwnedNodes owned;
-        {
-          const GilRelease release;
-          owned = owned_nodes(ownership, part);
-        }
-        return nb::make_tuple(to_numpy(owned.nodes), to_numpy(owned.bitmap));
+        const OwnedNodes owned = owned_nodes(ownership, part);
+        return std::tuple(owned.nodes, owned.bitmap);
       },
-      nb::arg("ownership"), nb::arg("part"));
+      nb::arg("ownership"), nb::arg("part"), nb::call_guard<GilRelease>());
 
   // (indptr, indices, edge_ids, positions): the in-edges of nodes of the edge type's destination
   // type; positions are None where no table of edges needs them.
   m.def(
       "in_edges",
-      [](const Graph& graph, const Triple& type, const Ids& nodes) {
-        PartEdges edges;
-        {
-          const GilRelease release;
-          edges = in_edges(edges_of(graph, type), borrow(nodes));
-        }
-        return nb::make_tuple(to_numpy(edges.indptr), to_numpy(edges.indices),
-                              to_numpy(edges.edge_ids),
-                              edges.position.shape.empty() ? nb::none() : to_numpy(edges.position));
+      [](const Graph& graph, const Triple& type, std::span<const int64_t> nodes) {
+        const PartEdges edges = in_edges(edges_of(graph, type), nodes);
+        return std::tuple(edges.indptr, edges.indices, edges.edge_ids, edges.position);
       },
-      nb::arg("graph"), nb::arg("edge_type"), nb::arg("nodes").noconvert());
+      nb::arg("graph"), nb::arg("edge_type"), nb::arg("nodes").noconvert(),
+      nb::call_guard<GilRelease>());
 
   m.def(
       "count_cut",

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,7 @@ namespace {
 
 void make(RecordTable* self,
           int64_t num_rows,
-          const AnyArray& row,
+          const Array& row,
           bool bfloat16,
           const nb::bytes& folder,
           int64_t cache_rows,
@@ -30,7 +31,6 @@ void make(RecordTable* self,
           bool io_uring,
           const Ownership& owners,
           int64_t rank) {
-  const Array form = borrow(row);
   RecordTableOptions options;
   options.folder = to_string(folder);
   options.cache_rows = cache_rows;
@@ -40,71 +40,33 @@ void make(RecordTable* self,
   options.owners = owners;
   options.rank = rank;
   const GilRelease release;
-  new (self) RecordTable(num_rows, {bfloat16 ? DType::kBFloat16 : form.dtype, form.shape}, options);
+  new (self) RecordTable(num_rows, {bfloat16 ? DType::kBFloat16 : row.dtype, row.shape}, options);
 }
 
 // `state`: of each column an array of one row.
-void set_state(RecordTable& table, const std::vector<AnyArray>& state) {
+void set_state(RecordTable& table, const std::vector<Array>& state) {
   std::vector<RecordColumn> columns;
-  for (const AnyArray& row : state) {
-    const Array form = borrow(row);
-    columns.push_back({form.dtype, {form.shape.begin() + 1, form.shape.end()}});
-  }
-  const GilRelease release;
+  for (const Array& row : state)
+    columns.push_back({row.dtype, {row.shape.begin() + 1, row.shape.end()}});
   table.set_state(std::move(columns));
-}
-
-nb::object gather_records(RecordTable& table, const Ids& ids, int threads) {
-  Array rows;
-  {
-    const GilRelease release;
-    rows = table.gather(borrow(ids), threads);
-  }
-  return to_numpy(rows);
-}
-
-nb::object owned(const RecordTable& table, int64_t begin, int64_t end) {
-  Array ids;
-  {
-    const GilRelease release;
-    ids = table.owned(begin, end);
-  }
-  return to_numpy(ids);
-}
-
-std::vector<nb::object> read_records(RecordTable& table, const Ids& ids, int threads) {
-  std::vector<Array> columns;
-  {
-    const GilRelease release;
-    columns = table.read(borrow(ids), threads);
-  }
-  std::vector<nb::object> arrays;
-  for (const Array& column : columns)
-    arrays.push_back(to_numpy(column));
-  return arrays;
 }
 
 // `bfloat16`: the first column holds the bits.
 void write_records(RecordTable& table,
-                   const Ids& ids,
-                   const std::vector<AnyArray>& columns,
+                   std::span<const int64_t> ids,
+                   std::vector<Array> columns,
                    bool bfloat16) {
-  std::vector<Array> arrays;
-  for (const AnyArray& column : columns)
-    arrays.push_back(borrow(column));
-  if (bfloat16) arrays.front().dtype = DType::kBFloat16;
-  const GilRelease release;
-  table.write(borrow(ids), arrays);
+  if (bfloat16) columns.front().dtype = DType::kBFloat16;
+  table.write(ids, columns);
 }
 
-void apply_to_records(const OptimizerStep& step,
-                      RecordTable& records,
-                      const std::vector<std::pair<Ids, AnyArray>>& gradients,
+void apply_to_records(RecordTable& records,
+                      const OptimizerStep& step,
+                      const std::vector<std::pair<Ids, Array>>& gradients,
                       int threads) {
   std::vector<RowList> lists;
   for (const auto& [ids, values] : gradients)
-    lists.push_back({borrow(ids), borrow(values)});
-  const GilRelease release;
+    lists.push_back({borrow(ids), values});
   apply_gradients(step, records, lists, threads);
 }
 
@@ -131,32 +93,25 @@ nb::dict counts(const RecordTable& table) {
 
 void bind_record_table(nb::module_& m) {
   nb::class_<PrefetchSink>(m, "PrefetchSink")
-      .def(
-          "announce",
-          [](PrefetchSink& sink, const Ids& ids) {
-            const Array values = borrow(AnyArray(ids));
-            const GilRelease release;
-            sink.announce(values);
-          },
-          nb::arg("ids").noconvert())
+      .def("announce", &PrefetchSink::announce, nb::arg("ids").noconvert(),
+           nb::call_guard<GilRelease>())
       .def("forget", &PrefetchSink::forget);
   nb::class_<RecordTable, PrefetchSink>(m, "RecordTable")
       .def("__init__", &make, nb::arg("num_rows"), nb::arg("row").noconvert(), nb::kw_only(),
            nb::arg("bfloat16"), nb::arg("folder"), nb::arg("cache_rows"),
            nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"),
            nb::arg("owners"), nb::arg("rank"))
-      .def("set_state", &set_state, nb::arg("state"))
-      .def("gather", &gather_records, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
-      .def("owned", &owned, nb::arg("begin"), nb::arg("end"))
-      .def("read", &read_records, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
+      .def("set_state", &set_state, nb::arg("state"), nb::call_guard<GilRelease>())
+      .def("gather", &RecordTable::gather, nb::arg("ids").noconvert(), nb::kw_only(),
+           nb::arg("threads"), nb::call_guard<GilRelease>())
+      .def("owned", &RecordTable::owned, nb::arg("begin"), nb::arg("end"),
+           nb::call_guard<GilRelease>())
+      .def("read", &RecordTable::read, nb::arg("ids").noconvert(), nb::kw_only(),
+           nb::arg("threads"), nb::call_guard<GilRelease>())
       .def("write", &write_records, nb::arg("ids").noconvert(), nb::arg("columns"), nb::kw_only(),
-           nb::arg("bfloat16"))
-      .def(
-          "apply_gradients",
-          [](RecordTable& records, const OptimizerStep& step,
-             const std::vector<std::pair<Ids, AnyArray>>& gradients,
-             int threads) { apply_to_records(step, records, gradients, threads); },
-          nb::arg("step"), nb::arg("gradients"), nb::kw_only(), nb::arg("threads"))
+           nb::arg("bfloat16"), nb::call_guard<GilRelease>())
+      .def("apply_gradients", &apply_to_records, nb::arg("step"), nb::arg("gradients"),
+           nb::kw_only(), nb::arg("threads"), nb::call_guard<GilRelease>())
       .def("counts", &counts)
       .def_prop_ro("num_rows", &RecordTable::num_rows)
       .def_prop_ro("num_owned", &RecordTable::num_owned)

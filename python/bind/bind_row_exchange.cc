@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -58,17 +59,16 @@ void pack_into(const Lists& lists, const Room& out, int threads) {
 
 // (ids, rows) of each list, views that keep the bytes alive. `like`: a table whose rows these are
 // for, by position.
-std::vector<nb::tuple> unpack_from(const Bytes& bytes,
-                                   const Table& like,
-                                   const std::string& sender) {
+std::vector<std::pair<Array, Array>> unpack_from(const Bytes& bytes,
+                                                 const Table& like,
+                                                 const std::string& sender) {
   const Array kept = keep(AnyArray(bytes), false);
   const auto lists =
       unpack(std::as_bytes(kept.as<uint8_t>()), like.form(false), like.rows().rows(), sender);
-  std::vector<nb::tuple> result;
-  for (RowList list : lists) {
-    Array ids = ramet::borrow(list.ids);
-    ids.owner = list.rows.owner = kept.owner;
-    result.push_back(nb::make_tuple(to_numpy(ids), to_numpy(list.rows)));
+  std::vector<std::pair<Array, Array>> result;
+  for (const RowList& list : lists) {
+    auto& [ids, rows] = result.emplace_back(ramet::borrow(list.ids), list.rows);
+    ids.owner = rows.owner = kept.owner;
   }
   return result;
 }
@@ -102,25 +102,23 @@ nb::tuple answer(std::vector<int64_t> bytes,
 }
 
 // Into `out` where it is given, and then nothing is returned. `decode`: as float32.
-nb::object finish(const RowPull& pull,
-                  std::vector<int64_t> bytes,
-                  const Bytes& data,
-                  const Table& rows,
-                  int64_t count,
-                  bool decode,
-                  const std::optional<nb::ndarray<nb::c_contig, nb::device::cpu>>& out,
-                  int threads) {
+Array finish(const RowPull& pull,
+             std::vector<int64_t> bytes,
+             const Bytes& data,
+             const Table& rows,
+             int64_t count,
+             bool decode,
+             const std::optional<OutArray>& out,
+             int threads) {
   const RowForm form = rows.form(decode);
   const Message answers{std::move(bytes), borrow(AnyArray(data))};
-  Array into = out ? borrow(AnyArray(*out))
-                   : BufferPool::shared()->allocate_array(form.dtype, form.shape_of(count));
+  Array into =
+      out ? Array(*out) : BufferPool::shared()->allocate_array(form.dtype, form.shape_of(count));
   into.dtype = form.dtype;
   into.shape = form.shape_of(count);
-  {
-    const GilRelease release;
-    pull.finish(answers, rows.rows(), into, threads);
-  }
-  return out ? nb::none() : to_numpy(into);
+  const GilRelease release;
+  pull.finish(answers, rows.rows(), into, threads);
+  return out ? Array{} : into;
 }
 
 void bind_pull(nb::module_& m) {

@@ -21,20 +21,14 @@ RowFile inspect(const nb::bytes& path) {
 }
 
 // `rows`: of the dtype and row shape that the file's rows have.
-RowFile inspect_as(const nb::bytes& path, const AnyArray& rows) {
+RowFile inspect_as(const nb::bytes& path, const Array& rows) {
   const std::string name = to_string(path);
-  const Array form = borrow(rows);
   const GilRelease release;
-  return inspect_raw(name, form.dtype, {form.shape.begin() + 1, form.shape.end()});
+  return inspect_raw(name, rows.dtype, {rows.shape.begin() + 1, rows.shape.end()});
 }
 
-nb::object map_files(const std::vector<RowFile>& files, int64_t stride, bool copy_on_write) {
-  Array rows;
-  {
-    const GilRelease release;
-    rows = map_rows(files, stride, copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead);
-  }
-  return to_numpy(rows);
+Array map_files(const std::vector<RowFile>& files, int64_t stride, bool copy_on_write) {
+  return map_rows(files, stride, copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead);
 }
 
 }  // namespace
@@ -57,7 +51,7 @@ void bind_row_files(nb::module_& m) {
       .def_prop_ro("form", [](const RowFile& file) {
         Array none = file.array();
         none.shape[0] = 0;
-        return to_numpy(none);
+        return none;
       });
   m.def(
       "file_stride",
@@ -66,7 +60,7 @@ void bind_row_files(nb::module_& m) {
       },
       nb::kw_only(), nb::arg("most_rows"), nb::arg("files"), nb::arg("row_bytes"));
   m.def("map_rows", &map_files, nb::arg("files"), nb::kw_only(), nb::arg("stride"),
-        nb::arg("copy_on_write") = false);
+        nb::arg("copy_on_write") = false, nb::call_guard<GilRelease>());
 }
 
 }  // namespace ramet::bind

@@ -4,12 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include "arrays.h"
 #include "gil.h"
-#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
 #include "ramet/row_reader.h"
 
 namespace ramet::bind {
@@ -17,16 +18,14 @@ namespace ramet::bind {
 namespace {
 
 // Of the rows of a mapped array; negative costs are measured.
-std::shared_ptr<RowReader> open(const AnyArray& rows,
+std::shared_ptr<RowReader> open(const Array& rows,
                                 bool io_uring,
                                 bool direct,
                                 int depth,
                                 double request_seconds,
                                 double byte_seconds) {
-  const Array mapped = borrow(rows);
-  const GilRelease release;
   using Method = RowReaderOptions::Method;
-  return RowReader::open(files_of(mapped), mapped.row_bytes(),
+  return RowReader::open(files_of(rows), rows.row_bytes(),
                          {.method = io_uring ? Method::kAuto : Method::kThreads,
                           .direct = direct,
                           .depth = depth,
@@ -42,19 +41,15 @@ Counts counts_of(const ReadCounts& counts) {
 }
 
 // Rows to `out`; what was read.
-Counts read_rows(RowReader& reader,
-                 const Ids& ids,
-                 const nb::ndarray<nb::c_contig, nb::device::cpu>& out) {
-  if (out.nbytes() != ids.size() * static_cast<size_t>(reader.row_bytes()))
-    throw nb::value_error("out has other bytes than the rows");
-  const GilRelease release;
-  return counts_of(reader.submit(borrow(ids), out.data())->complete());
+Counts read_rows(RowReader& reader, std::span<const int64_t> ids, const OutArray& out) {
+  if (out.bytes() != std::ssize(ids) * reader.row_bytes())
+    throw_invalid("out has other bytes than the rows");
+  return counts_of(reader.submit(ids, out.data)->complete());
 }
 
 // What read() would read.
-Counts plan(const RowReader& reader, const Ids& ids) {
-  const GilRelease release;
-  return counts_of(reader.plan(borrow(ids)));
+Counts plan(const RowReader& reader, std::span<const int64_t> ids) {
+  return counts_of(reader.plan(ids));
 }
 
 }  // namespace
@@ -63,9 +58,10 @@ void bind_row_reader(nb::module_& m) {
   nb::class_<RowReader>(m, "RowReader")
       .def_static("open", &open, nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("io_uring"),
                   nb::arg("direct"), nb::arg("depth"), nb::arg("request_seconds"),
-                  nb::arg("byte_seconds"))
-      .def("read", &read_rows, nb::arg("ids").noconvert(), nb::arg("out").noconvert())
-      .def("plan", &plan, nb::arg("ids").noconvert())
+                  nb::arg("byte_seconds"), nb::call_guard<GilRelease>())
+      .def("read", &read_rows, nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
+           nb::call_guard<GilRelease>())
+      .def("plan", &plan, nb::arg("ids").noconvert(), nb::call_guard<GilRelease>())
       .def_prop_ro("row_bytes", &RowReader::row_bytes)
       .def_prop_ro("how", &RowReader::how)
       .def_prop_ro("request_seconds", &RowReader::request_seconds)

@@ -31,31 +31,24 @@ const Relation& relation_of(const PyBatch& b, size_t block, size_t edge_type) {
 
 // What is derived from a relation: by the CPU, or by the device that has it, on `stream`.
 template <typename OnHost, typename OnDevice>
-nb::object derive(const PyBatch& b,
-                  size_t block,
-                  size_t type,
-                  uintptr_t stream,
-                  const OnHost& on_host,
-                  const OnDevice& on_device) {
+Array derive(const PyBatch& b,
+             size_t block,
+             size_t type,
+             uintptr_t stream,
+             const OnHost& on_host,
+             const OnDevice& on_device) {
   const Relation& relation = relation_of(b, block, type);
-  if (relation.indptr.device == kHost) return to_python(on_host(relation));
+  if (relation.indptr.device == kHost) return on_host(relation);
   auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
   for (const Array* read : {&relation.indptr, &relation.indices, &relation.position})
     DevicePool::add_user(*read, handle);
-  return to_python(on_device(relation, *b.pool->on(handle), handle));
+  return on_device(relation, *b.pool->on(handle), handle);
 }
 
 // What a loader's thread made with the batch; nullptr where it made nothing.
 const MergedEdges* edges_ahead(const PyBatch& b, int edge_type) {
   const auto& edges = b.batch.edges;
   return edges.empty() ? nullptr : &edges.at(static_cast<size_t>(edge_type));
-}
-
-nb::list to_list(const std::vector<Array>& arrays) {
-  nb::list list;
-  for (const Array& array : arrays)
-    list.append(to_python(array));
-  return list;
 }
 
 void bind_batch(nb::module_& m) {
@@ -85,42 +78,33 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("nbytes", [](const PyBatch& b) { return size_of(b.batch).bytes; })
       .def_prop_ro("merged", [](const PyBatch& b) { return b.batch.minibatch.merged; })
       .def_prop_ro("induced", [](const PyBatch& b) { return b.batch.minibatch.induced; })
-      .def_prop_ro("hops",
-                   [](const PyBatch& b) { return to_list(hops_of_nodes(b.batch.minibatch)); })
-      .def_prop_ro("parents",
-                   [](const PyBatch& b) {
-                     return to_list(parents_of_nodes(*b.graph, to_host(b.batch.minibatch)));
-                   })
+      .def_prop_ro("hops", [](const PyBatch& b) { return hops_of_nodes(b.batch.minibatch); })
+      .def_prop_ro(
+          "parents",
+          [](const PyBatch& b) { return parents_of_nodes(*b.graph, to_host(b.batch.minibatch)); })
       .def_prop_ro("disjoint", [](const PyBatch& b) { return !b.batch.minibatch.trees.empty(); })
-      .def("trees", [](const PyBatch& b,
-                       size_t type) { return to_python(b.batch.minibatch.trees.at(type)); })
+      .def("trees", [](const PyBatch& b, size_t type) { return b.batch.minibatch.trees.at(type); })
       // None where time plays no part.
-      .def_prop_ro("seed_times",
-                   [](const PyBatch& b) {
-                     const Array& times = b.batch.minibatch.seed_times;
-                     return times.data == nullptr ? nb::none() : to_python(times);
-                   })
+      .def_prop_ro("seed_times", [](const PyBatch& b) { return b.batch.minibatch.seed_times; })
       .def("num_sampled_nodes",
            [](const PyBatch& b, size_t type) { return num_sampled_nodes(b.batch.minibatch, type); })
       .def("num_sampled_edges",
            [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
       // (number of pairs, edge_label_index, pair of each negative) of each kind of pairs.
-      .def_prop_ro(
-          "links",
-          [](const PyBatch& b) {
-            std::vector<nb::tuple> all;
-            for (const Links& links : b.batch.links)
-              all.push_back(nb::make_tuple(links.num_pairs, to_python(links.edge_label_index),
-                                           to_python(links.pair_of_negative)));
-            return all;
-          })
-      .def_prop_ro("input_id", [](const PyBatch& b) { return to_python(b.batch.input_id); })
-      .def("n_id",
-           [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
-      .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })
+      .def_prop_ro("links",
+                   [](const PyBatch& b) {
+                     std::vector<std::tuple<int64_t, Array, Array>> all;
+                     for (const Links& links : b.batch.links)
+                       all.emplace_back(links.num_pairs, links.edge_label_index,
+                                        links.pair_of_negative);
+                     return all;
+                   })
+      .def_prop_ro("input_id", [](const PyBatch& b) { return b.batch.input_id; })
+      .def("n_id", [](const PyBatch& b, size_t type) { return b.batch.minibatch.n_id.at(type); })
+      .def("table", [](const PyBatch& b, size_t i) { return b.batch.tables.at(i); })
       .def("rows_of_block",
            [](const PyBatch& b, size_t i, int edge_type, size_t block) {
-             return to_python(rows_of_block(b.batch, i, edge_type, block));
+             return rows_of_block(b.batch, i, edge_type, block);
            })
       .def("num_edges_of", [](const PyBatch& b, size_t block,
                               size_t type) { return relation_of(b, block, type).indices.rows(); })
@@ -141,20 +125,19 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("has_seed_plan",
                    [](const PyBatch& b) { return !b.batch.minibatch.seed_exchange.empty(); })
       .def("indptr", [](const PyBatch& b, size_t block,
-                        size_t type) { return to_python(relation_of(b, block, type).indptr); })
+                        size_t type) { return relation_of(b, block, type).indptr; })
       .def("indices", [](const PyBatch& b, size_t block,
-                         size_t type) { return to_python(relation_of(b, block, type).indices); })
+                         size_t type) { return relation_of(b, block, type).indices; })
       .def("block_edges", [](PyBatch& b, size_t block,
                              size_t type) { return block_edges(*b.graph, b.batch, block, type); })
       // (table, edge type, rows) of each.
-      .def_prop_ro(
-          "means",
-          [](const PyBatch& b) {
-            std::vector<nb::tuple> all;
-            for (const TableMeans& means : b.batch.means)
-              all.push_back(nb::make_tuple(means.table, means.edge_type, to_python(means.rows)));
-            return all;
-          })
+      .def_prop_ro("means",
+                   [](const PyBatch& b) {
+                     std::vector<std::tuple<int, int, Array>> all;
+                     for (const TableMeans& means : b.batch.means)
+                       all.emplace_back(means.table, means.edge_type, means.rows);
+                     return all;
+                   })
       .def("has_weights",
            [](const PyBatch& b, size_t block) { return has_weights(block_of(b, block)); })
       .def("position",
@@ -194,25 +177,24 @@ void bind_batch(nb::module_& m) {
            })
       .def("merged_positions",
            [](const PyBatch& b, int type) {
-             return to_python(merged_positions(to_host(b.batch.minibatch), type));
+             return merged_positions(to_host(b.batch.minibatch), type);
            })
       .def("merged_edge_ids",
            [](const PyBatch& b, int type) {
              const auto* ahead = edges_ahead(b, type);
-             return to_python(ahead != nullptr
-                                  ? ahead->edge_ids
-                                  : merged_edge_ids(*b.graph, to_host(b.batch.minibatch), type));
+             return ahead != nullptr ? ahead->edge_ids
+                                     : merged_edge_ids(*b.graph, to_host(b.batch.minibatch), type);
            })
       .def("merged_edge_weights",
            [](const PyBatch& b, int type) {
-             return to_python(merged_edge_weights(to_host(b.batch.minibatch), type));
+             return merged_edge_weights(to_host(b.batch.minibatch), type);
            })
       .def("merged_edge_index",
            [](const PyBatch& b, int type) {
              const auto* ahead = edges_ahead(b, type);
-             return to_python(ahead != nullptr
-                                  ? ahead->edge_index
-                                  : merged_edge_index(*b.graph, to_host(b.batch.minibatch), type));
+             return ahead != nullptr
+                        ? ahead->edge_index
+                        : merged_edge_index(*b.graph, to_host(b.batch.minibatch), type);
            })
       .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache.hits; })
       .def_prop_ro("cache_misses", [](const PyBatch& b) { return b.batch.cache.misses; })
@@ -371,16 +353,13 @@ void bind_sampler(nb::module_& m) {
         const auto groups = [](const std::pair<Ids, Ids>& nodes) {
           return NodeGroups{.ids = borrow(nodes.first), .offsets = borrow(nodes.second)};
         };
-        const auto found = [&] {
-          const GilRelease release;
-          return induced_edges(graph, edge_type, groups(sources), groups(destinations),
-                               by_source ? EdgeOrder::kBySource : EdgeOrder::kByDestination,
-                               threads);
-        }();
-        return nb::make_tuple(to_numpy(found.edge_index), to_numpy(found.position));
+        const auto found =
+            induced_edges(graph, edge_type, groups(sources), groups(destinations),
+                          by_source ? EdgeOrder::kBySource : EdgeOrder::kByDestination, threads);
+        return std::tuple(found.edge_index, found.position);
       },
       nb::arg("graph"), nb::arg("edge_type"), nb::arg("sources"), nb::arg("destinations"),
-      nb::kw_only(), nb::arg("by_source"), nb::arg("threads"));
+      nb::kw_only(), nb::arg("by_source"), nb::arg("threads"), nb::call_guard<GilRelease>());
 
   m.def("fingerprint", [](const std::vector<const PyBatch*>& batches) {
     std::vector<SampledFrom> minibatches;

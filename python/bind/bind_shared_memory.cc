@@ -14,24 +14,19 @@ namespace ramet::bind {
 namespace {
 
 // uint8[bytes], writable, with (memory, offset) of each piece.
-nb::object map_memory(const std::vector<std::pair<SharedMemory, int64_t>>& pieces, int64_t bytes) {
+Array map_memory(const std::vector<std::pair<SharedMemory, int64_t>>& pieces, int64_t bytes) {
   std::vector<PlacedMemory> placed;
   for (const auto& [memory, offset] : pieces)
     placed.push_back({memory, offset});
   const std::shared_ptr<std::byte> mapped = map_side_by_side(placed, bytes);
-  return to_numpy({mapped.get(), DType::kUInt8, {bytes}, mapped, true});
-}
-
-SharedMemory create_memory(int64_t bytes) {
-  const GilRelease release;
-  return SharedMemory::create(bytes);
+  return {mapped.get(), DType::kUInt8, {bytes}, mapped, true};
 }
 
 }  // namespace
 
 void bind_shared_memory(nb::module_& m) {
   nb::class_<SharedMemory>(m, "SharedMemory")
-      .def_static("create", &create_memory, nb::arg("bytes"))
+      .def_static("create", &SharedMemory::create, nb::arg("bytes"), nb::call_guard<GilRelease>())
       .def_static("open", &SharedMemory::open, nb::arg("fd"))
       .def_prop_ro("fd", &SharedMemory::fd)
       .def_prop_ro("bytes", &SharedMemory::bytes)

@@ -8,6 +8,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <span>
+#include <tuple>
+
 #include "arrays.h"
 #include "gil.h"
 #include "paths.h"
@@ -59,29 +62,31 @@ void leave_to_fill(StoreContents& contents, const std::map<std::string, int64_t>
 }
 
 // (node counts, [(name, array), ...], reverses), as write_store takes them.
-nb::tuple as_tuple(const StoreContents& contents) {
-  nb::list arrays;
-  for (const auto& [name, array] : contents.arrays)
-    arrays.append(nb::make_tuple(name, to_numpy(array)));
-  return nb::make_tuple(contents.node_counts, arrays, to_tuples(contents.reverses));
+auto as_tuple(const StoreContents& contents) {
+  return std::tuple(contents.node_counts, contents.arrays, to_tuples(contents.reverses));
 }
 
 OpenMode mode_of(bool copy_on_write) {
   return copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead;
 }
 
-template <typename T>
-using ToFill = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using FloatRows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // to be filled
+// To be filled.
+template <typename T, size_t kDimensions = 1>
+using ToFill = nb::ndarray<T, nb::ndim<kDimensions>, nb::c_contig, nb::device::cpu>;
+
+template <typename Filled>
+auto to_span(const Filled& array) {
+  return std::span(array.data(), array.size());
+}
 
 // uint64[count]: a word for each node, by which ramet.build splits classes.
-nb::object split_words(uint64_t seed, int64_t count) {
+Array split_words(uint64_t seed, int64_t count) {
   Array words = BufferPool::create()->allocate_array(DType::kUInt64, {count});
   auto* word = static_cast<uint64_t*>(words.data);
   const uint64_t key = absorb(static_cast<uint64_t>(Domain::kSplitByClass), seed);
   for (int64_t node = 0; node < count; ++node)
     word[node] = absorb(key, static_cast<uint64_t>(node));
-  return to_numpy(words);
+  return words;
 }
 
 }  // namespace
@@ -150,10 +155,9 @@ void bind_store(nb::module_& m) {
   m.def(
       "overlay",
       [](const std::shared_ptr<const Graph>& base, const std::shared_ptr<const Graph>& edges) {
-        const GilRelease release;
         return Graph::from_store(Store::overlay(base->store(), edges->store()));
       },
-      nb::arg("base"), nb::arg("edges"));
+      nb::arg("base"), nb::arg("edges"), nb::call_guard<GilRelease>());
 
   m.def(
       "make_segment",
@@ -198,62 +202,52 @@ void bind_store(nb::module_& m) {
       .def(
           "edges",
           [](const PlantedOptions& self, int64_t first, const ToFill<int32_t>& src,
-             const ToFill<int32_t>& dst, int threads) {
-            const GilRelease release;
-            planted_edges(self, first, {src.data(), src.size()}, {dst.data(), dst.size()}, threads);
-          },
+             const ToFill<int32_t>& dst,
+             int threads) { planted_edges(self, first, to_span(src), to_span(dst), threads); },
           nb::arg("first"), nb::arg("src").noconvert(), nb::arg("dst").noconvert(),
-          nb::arg("threads") = 0)
+          nb::arg("threads") = 0, nb::call_guard<GilRelease>())
       .def(
           "features",
-          [](const PlantedOptions& self, int64_t first, const FloatRows& out, int threads) {
-            const GilRelease release;
-            planted_features(self, first, {out.data(), out.size()}, threads);
+          [](const PlantedOptions& self, int64_t first, const ToFill<float, 2>& out, int threads) {
+            planted_features(self, first, to_span(out), threads);
           },
-          nb::arg("first"), nb::arg("out").noconvert(), nb::arg("threads") = 0)
+          nb::arg("first"), nb::arg("out").noconvert(), nb::arg("threads") = 0,
+          nb::call_guard<GilRelease>())
       .def(
           "labels",
           [](const PlantedOptions& self, int64_t first, const ToFill<int64_t>& labels,
              const ToFill<uint8_t>& splits) {
-            const GilRelease release;
-            planted_labels(self, first, {labels.data(), labels.size()},
-                           {splits.data(), splits.size()});
+            planted_labels(self, first, to_span(labels), to_span(splits));
           },
-          nb::arg("first"), nb::arg("labels").noconvert(), nb::arg("splits").noconvert());
+          nb::arg("first"), nb::arg("labels").noconvert(), nb::arg("splits").noconvert(),
+          nb::call_guard<GilRelease>());
 
   m.def(
       "generate_rmat",
       [](int scale, int64_t edge_factor, double a, double b, double c, int64_t feature_width,
          double train_fraction, uint64_t seed, int threads) {
-        StoreContents contents;
-        {
-          const GilRelease release;
-          contents = generate_rmat({.scale = scale,
-                                    .edge_factor = edge_factor,
-                                    .a = a,
-                                    .b = b,
-                                    .c = c,
-                                    .feature_width = feature_width,
-                                    .train_fraction = train_fraction,
-                                    .seed = seed},
-                                   threads);
-        }
-        return as_tuple(contents);
+        return as_tuple(generate_rmat({.scale = scale,
+                                       .edge_factor = edge_factor,
+                                       .a = a,
+                                       .b = b,
+                                       .c = c,
+                                       .feature_width = feature_width,
+                                       .train_fraction = train_fraction,
+                                       .seed = seed},
+                                      threads));
       },
       nb::kw_only(), nb::arg("scale"), nb::arg("edge_factor"), nb::arg("a"), nb::arg("b"),
       nb::arg("c"), nb::arg("feature_width"), nb::arg("train_fraction"), nb::arg("seed"),
-      nb::arg("threads") = 0);
+      nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 
   m.def(
       "rmat_features",
-      [](int scale, uint64_t seed, int64_t first_row, const FloatRows& out, int threads) {
-        const RmatOptions options{
-            .scale = scale, .feature_width = int64_t(out.shape(1)), .seed = seed};
-        const GilRelease release;
-        rmat_features(options, first_row, {out.data(), out.size()}, threads);
+      [](int scale, uint64_t seed, int64_t first_row, const ToFill<float, 2>& out, int threads) {
+        rmat_features({.scale = scale, .feature_width = int64_t(out.shape(1)), .seed = seed},
+                      first_row, to_span(out), threads);
       },
       nb::kw_only(), nb::arg("scale"), nb::arg("seed"), nb::arg("first_row"),
-      nb::arg("out").noconvert(), nb::arg("threads") = 0);
+      nb::arg("out").noconvert(), nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 }
 
 }  // namespace ramet::bind

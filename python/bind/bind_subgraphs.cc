@@ -27,10 +27,10 @@ void bind_subgraphs(nb::module_& m) {
   m.def(
       "make_clusters",
       [](const std::shared_ptr<const Graph>& graph,
-         const std::vector<std::pair<AnyArray, AnyArray>>& clusters) {
+         const std::vector<std::pair<Array, Array>>& clusters) {
         std::vector<ClusteredNodes> of_types;
         for (const auto& [offsets, ids] : clusters)
-          of_types.push_back({copy(borrow(offsets)), copy(borrow(ids))});
+          of_types.push_back({copy(offsets), copy(ids)});
         return make_clusters(*graph, std::move(of_types));
       },
       nb::arg("graph"), nb::arg("clusters"));
@@ -59,8 +59,8 @@ void bind_subgraphs(nb::module_& m) {
            nb::arg("graph"), nb::arg("subgraphs"))
       .def("add", &SaintCounts::add, nb::arg("count"), nb::arg("threads"),
            nb::call_guard<nb::gil_scoped_release>())
-      .def("node_norm", [](const SaintCounts& counts) { return to_numpy(counts.node_norm()); })
-      .def("edge_norm", [](const SaintCounts& counts) { return to_numpy(counts.edge_norm()); });
+      .def("node_norm", &SaintCounts::node_norm)
+      .def("edge_norm", &SaintCounts::edge_norm);
 }
 
 }  // namespace ramet::bind

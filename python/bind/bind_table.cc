@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,25 +25,19 @@ namespace ramet::bind {
 
 namespace {
 
+using List = std::span<const int64_t>;
+
 // Where `out` is given: into it, and nothing is returned. Python has checked that it fits.
 template <typename Rows>
-nb::object gather(
-    const Rows& table, const Ids& ids, int threads, bool decode, const std::optional<Buffer>& out) {
-  Array rows;
-  {
-    const GilRelease release;
-    if (out && decode)
-      table.gather_float32(borrow(ids), static_cast<float*>(out->data()), threads);
-    else if (out)
-      table.gather(borrow(ids), out->data(), threads);
-    else
-      rows =
-          decode ? table.gather_float32(borrow(ids), threads) : table.gather(borrow(ids), threads);
-  }
-  return out ? nb::none() : to_numpy(rows);
+Array gather(
+    const Rows& table, List ids, int threads, bool decode, const std::optional<OutArray>& out) {
+  if (!out) return decode ? table.gather_float32(ids, threads) : table.gather(ids, threads);
+  if (decode)
+    table.gather_float32(ids, static_cast<float*>(out->data), threads);
+  else
+    table.gather(ids, out->data, threads);
+  return {};
 }
-
-using List = std::span<const int64_t>;
 
 void set_list(const Table& table, List ids, const Array& rows, int threads) {
   const RowList list{ids, rows};
@@ -64,42 +59,37 @@ void sum_list(const WholeTable& table, List ids, const Array& rows, int threads)
 
 // `bfloat16`: `rows` holds the bits.
 template <typename Rows, void (*kWrite)(const Rows&, List, const Array&, int)>
-void write(const Rows& table, const Ids& ids, const AnyRows& rows, bool bfloat16, int threads) {
-  const Array values = borrow(rows, bfloat16);
-  const GilRelease release;
-  kWrite(table, borrow(ids), values, threads);
+void write(const Rows& table, List ids, const AnyRows& rows, bool bfloat16, int threads) {
+  kWrite(table, ids, borrow(rows, bfloat16), threads);
 }
 
 void init(const Table& table,
           Distribution distribution,
           uint64_t seed,
-          const Ids& ids,
+          List ids,
           int64_t num_rows,
           int threads) {
-  const GilRelease release;
-  init_rows(table.rows(), distribution, seed, borrow(ids), num_rows, threads);
+  init_rows(table.rows(), distribution, seed, ids, num_rows, threads);
 }
 
 // What a Table and a WholeTable have in common.
 template <typename Rows>
 void bind_rows(nb::class_<Rows>& type) {
   type.def("gather", &gather<Rows>, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"),
-           nb::arg("decode"), nb::arg("out").noconvert().none())
+           nb::arg("decode"), nb::arg("out").noconvert().none(), nb::call_guard<GilRelease>())
       .def("set_rows", &write<Rows, set_list>, nb::arg("ids").noconvert(),
-           nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"))
+           nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"),
+           nb::call_guard<GilRelease>())
       .def("sum_rows", &write<Rows, sum_list>, nb::arg("ids").noconvert(),
-           nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"));
+           nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"),
+           nb::call_guard<GilRelease>());
 }
 
-nb::object scale_of(const Table& table) {
-  return table.has_scale() ? to_numpy(table.scale()) : nb::none();
-}
-
-nb::object as_numpy(const Table& table) {
+Array as_numpy(const Table& table) {
   if (table.rows().device != kHost)
     throw_invalid(table.name(), " lies on device ", table.rows().device,
                   ", where numpy has no arrays");
-  return to_numpy(table.rows());
+  return table.rows();
 }
 
 // Rows [begin, end): a view.
@@ -117,10 +107,10 @@ std::pair<int64_t, int64_t> positions_of(const RowPositions& positions, int64_t 
   return {range.begin, range.end};
 }
 
-nb::object look_up(const RowPositions& positions, const Ids& ids) {
+Array look_up(const RowPositions& positions, List ids) {
   const auto found = std::make_shared<std::vector<int64_t>>(ids.size());
-  positions.look_up(borrow(ids), found->data());
-  return to_numpy({found->data(), DType::kInt64, {static_cast<int64_t>(ids.size())}, found, true});
+  positions.look_up(ids, found->data());
+  return {found->data(), DType::kInt64, {std::ssize(ids)}, found, true};
 }
 
 void bind_positions(nb::module_& m) {
@@ -128,8 +118,8 @@ void bind_positions(nb::module_& m) {
       .def_static("dense", &RowPositions::dense, nb::arg("ranges"))
       .def_static(
           "strided",
-          [](const Ownership& owners, int64_t stride, const std::optional<AnyArray>& map) {
-            return RowPositions::strided(owners, stride, map ? keep(*map, false) : Array{});
+          [](const Ownership& owners, int64_t stride, const std::optional<Array>& map) {
+            return RowPositions::strided(owners, stride, map.value_or(Array{}));
           },
           nb::arg("owners"), nb::arg("stride"), nb::arg("map").noconvert().none())
       .def_prop_ro("num_rows", &RowPositions::num_rows)
@@ -140,55 +130,34 @@ void bind_positions(nb::module_& m) {
       .def_prop_ro("owners", &RowPositions::owners, nb::rv_policy::copy)
       .def("positions_of", &positions_of, nb::arg("part"))
       .def("look_up", &look_up, nb::arg("ids").noconvert())
-      .def(
-          "owned",
-          [](const RowPositions& positions, int64_t part) {
-            return to_numpy(positions.owned(part));
-          },
-          nb::arg("part"));
+      .def("owned", &RowPositions::owned, nb::arg("part"));
   m.def("stride_of", &stride_of, nb::arg("owners"), nb::arg("row_bytes"));
   m.def(
       "map_itemsize",
       [](const Ownership& owners, int64_t stride) { return item_size(map_dtype(owners, stride)); },
       nb::arg("owners"), nb::arg("stride"));
-  m.def(
-      "write_map",
-      [](const Ownership& owners, int64_t stride, const AnyArray& out) {
-        Array map = borrow(out);
-        map.writable = true;
-        const GilRelease release;
-        write_map(owners, stride, map);
-      },
-      nb::arg("owners"), nb::arg("stride"), nb::arg("out").noconvert());
+  m.def("write_map", writes<2>(&write_map), nb::arg("owners"), nb::arg("stride"),
+        nb::arg("out").noconvert(), nb::call_guard<GilRelease>());
 }
 
 }  // namespace
 
 void bind_table(nb::module_& m) {
   m.def(
-      "copied",
-      [](const AnyArray& array) {
-        Array copied;
-        {
-          const GilRelease release;
-          copied = copy(borrow(array), *BufferPool::shared());
-        }
-        return to_numpy(copied);
-      },
-      nb::arg("array").noconvert());
+      "copied", [](const Array& array) { return copy(array, *BufferPool::shared()); },
+      nb::arg("array").noconvert(), nb::call_guard<GilRelease>());
   // Both with the GIL: nobody who needs it can give the memory back meanwhile.
   m.def(
       "gather_held",
       [](const StridedArray& rows, const Ids& ids, int threads) {
-        return to_numpy(gather(borrow_rows(rows), borrow(ids), threads));
+        return gather(borrow_rows(rows), borrow(ids), threads);
       },
       nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"));
   m.def(
       "content_hash",
-      [](const AnyArray& array, int threads) {
-        const Array bytes = borrow(array);
+      [](const Array& array, int threads) {
         const ContentHash hash = content_hash(
-            {static_cast<const std::byte*>(bytes.data), size_t(bytes.bytes())}, threads);
+            {static_cast<const std::byte*>(array.data), size_t(array.bytes())}, threads);
         return nb::bytes(hash.data(), sizeof(hash));
       },
       nb::arg("array").noconvert(), nb::kw_only(), nb::arg("threads"));
@@ -200,10 +169,9 @@ void bind_table(nb::module_& m) {
   table
       .def(
           "__init__",
-          [](Table* self, const AnyArray& rows, const std::optional<AnyArray>& scale, bool bfloat16,
+          [](Table* self, const AnyArray& rows, const std::optional<Array>& scale, bool bfloat16,
              bool writable) {
-            new (self) Table(keep(rows, writable, bfloat16), scale ? keep(*scale, false) : Array{},
-                             "table");
+            new (self) Table(keep(rows, writable, bfloat16), scale.value_or(Array{}), "table");
           },
           nb::arg("rows").noconvert(), nb::arg("scale").noconvert().none(), nb::kw_only(),
           nb::arg("bfloat16"), nb::arg("writable"))
@@ -219,10 +187,11 @@ void bind_table(nb::module_& m) {
       .def_prop_ro("is_writable", [](const Table& table) { return table.rows().writable; })
       .def("part", &part, nb::arg("begin"), nb::arg("end"))
       .def("numpy", &as_numpy)
-      .def("tensor", [](const Table& table) { return to_python(table.rows()); })
-      .def_prop_ro("scale", &scale_of)
+      .def("tensor", &Table::rows)
+      .def_prop_ro("scale", &Table::scale)
       .def("init_rows", &init, nb::arg("distribution"), nb::kw_only(), nb::arg("seed"),
-           nb::arg("ids").noconvert(), nb::arg("num_rows"), nb::arg("threads"));
+           nb::arg("ids").noconvert(), nb::arg("num_rows"), nb::arg("threads"),
+           nb::call_guard<GilRelease>());
   bind_rows(table);
   bind_positions(m);
   nb::class_<WholeTable> whole(m, "WholeTable");
@@ -230,8 +199,7 @@ void bind_table(nb::module_& m) {
       .def_prop_ro("name", [](const WholeTable& rows) { return rows.rows_by_position().name(); })
       .def_prop_ro("is_encoded",
                    [](const WholeTable& rows) { return rows.rows_by_position().is_encoded(); })
-      .def_prop_ro("scale",
-                   [](const WholeTable& rows) { return scale_of(rows.rows_by_position()); });
+      .def_prop_ro("scale", [](const WholeTable& rows) { return rows.rows_by_position().scale(); });
   bind_rows(whole);
 }
 

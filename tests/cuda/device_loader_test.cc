@@ -179,20 +179,6 @@ TEST_CASE("why the CPU samples is told") {
   CHECK_THROWS_WITH_AS(NeighborLoader(graph, options), doctest::Contains(why), Error);
 }
 
-TEST_CASE("a loop that is left early, and batches that outlive their loader") {
-  const auto graph = make_typed_graph();
-  std::optional<Batch> kept;
-  {
-    const NeighborLoader loader(graph, batches_on_device(Location::kDevice, Location::kInPlace));
-    const auto stream = loader.start(0);
-    kept = stream->next(test::kPatience);
-    REQUIRE(kept);
-    set_stream(*kept, nullptr);
-  }
-  const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
-  require_equal(expected[0], *kept);
-}
-
 TEST_CASE("batches of a stream that stops while it samples leave nothing behind") {
 #ifdef RAMET_SANITIZED
   constexpr int kStops = 3;

@@ -6,7 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "cub/device/device_scan.cuh"
 #include "cuda_runtime.h"
 
 namespace {
@@ -195,18 +194,4 @@ TEST_CASE("a stream belongs to the device that was current") {
   succeeds(cudaDeviceSynchronize());
   unsetenv("RAMET_EMULATOR_DEVICES");
   cudaGetLastError();
-}
-
-TEST_CASE("prefix sums") {
-  const auto stream = new_stream();
-  std::vector<long> values{3, 1, 4, 1, 5};
-  std::vector<long> sums(5);
-  size_t bytes = 0;
-  succeeds(cub::DeviceScan::InclusiveSum(nullptr, bytes, values.data(), sums.data(), 5, stream));
-  std::vector<char> temporary(bytes);
-  succeeds(cub::DeviceScan::InclusiveSum(temporary.data(), bytes, values.data(), sums.data(), 5,
-                                         stream));
-  succeeds(cudaStreamSynchronize(stream));
-  CHECK(sums == std::vector<long>{3, 4, 8, 9, 14});
-  succeeds(cudaStreamDestroy(stream));
 }

@@ -1,14 +1,13 @@
 // Rows of a disk against the same rows of the mapping: every dtype and form, to the bit.
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "ramet/error.h"
 #include "ramet/row_files.h"
 #include "support/row_reader_fixture.h"
-#include "tables/row_source.h"
+#include "tables/source_fixture.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -62,12 +61,6 @@ std::shared_ptr<RowReader> reader_of(const Table& table, const ReadKind& kind) {
   return RowReader::open(files_of(table.rows()), table.rows().row_bytes(), options_of(kind));
 }
 
-void check_same(const Array& expected, const Array& got) {
-  CHECK(got.dtype == expected.dtype);
-  CHECK(got.shape == expected.shape);
-  CHECK(std::memcmp(got.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
-}
-
 }  // namespace
 
 TEST_CASE("rows of a disk are those in memory, of every dtype and in every form") {
@@ -89,7 +82,7 @@ TEST_CASE("rows of a disk are those in memory, of every dtype and in every form"
           const auto ids = drawn_ids(count, kDiskRows, count);
           const Array some = borrow(ids);
           const GatheredRows got = disk->submit(some, context)->complete();
-          check_same(in_place->submit(some, context)->complete().rows, got.rows);
+          require_equal(in_place->submit(some, context)->complete().rows, got.rows);
           CHECK((got.read.requests > 0) == (count > 0));
           CHECK(got.read.rows <= std::ssize(ids));
           CHECK(got.read_seconds >= 0);
@@ -99,7 +92,6 @@ TEST_CASE("rows of a disk are those in memory, of every dtype and in every form"
 
 TEST_CASE("reads of a disk may be outstanding together, and be dropped") {
   const TempDir folder;
-  const ReadContext context{.pool = BufferPool::create()};
   const Table table(mapped_rows(folder / "half", DType::kFloat16), "half");
   const std::vector<int64_t> some_rows{1, 5, 7};
   for (const bool is_cached : {false, true})
@@ -108,22 +100,7 @@ TEST_CASE("reads of a disk may be outstanding together, and be dropped") {
           make_row_source(table, {.placement = Location::kDisk, .reader = reader_of(table, kind)});
       if (is_cached) disk = with_preloaded_rows(disk, kDiskRows, some_rows);
       CHECK(disk->reads_ahead());
-      for (uint64_t round = 0; round < 10; ++round) {
-        std::vector<std::vector<int64_t>> ids;
-        std::vector<std::unique_ptr<RowRead>> reads;
-        for (uint64_t k = 0; k < 4; ++k)
-          ids.push_back(drawn_ids(20, kDiskRows, 4 * round + k));
-        for (const auto& some : ids)
-          reads.push_back(disk->submit(borrow(some), context));
-        reads[round % 4].reset();
-        for (size_t k = 0; k < 4; ++k) {
-          const size_t which = (3 * k + round) % 4;
-          if (reads[which] == nullptr) continue;
-          const GatheredRows got = reads[which]->complete();
-          check_same(table.gather_float32(ids[which]), got.rows);
-          if (is_cached) CHECK(got.cache.hits + got.cache.misses == 20);
-        }
-      }
+      check_outstanding(*disk, table, 10);
     }
 }
 
@@ -136,7 +113,7 @@ TEST_CASE("an id outside the table is an error as in memory, and the source stay
   const std::vector<int64_t> bad{1, kDiskRows}, good{1};
   CHECK_THROWS_WITH(disk->submit(borrow(bad), context),
                     "ids[1] = 500 is outside the 500 rows of half");
-  check_same(table.gather_float32(good), disk->submit(borrow(good), context)->complete().rows);
+  require_equal(table.gather_float32(good), disk->submit(borrow(good), context)->complete().rows);
 }
 
 TEST_CASE("a file that was cut short is an error when its rows are handed out") {

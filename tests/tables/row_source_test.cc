@@ -3,39 +3,16 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <vector>
 
-#include "ramet/random.h"
-#include "support/ids.h"
+#include "tables/source_fixture.h"
 
 using namespace ramet;
+using namespace ramet::test;
 
 namespace {
 
 constexpr int64_t kSourceRows = 60;
-
-Table half_table() {
-  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kSourceRows, 5});
-  auto* word = static_cast<uint16_t*>(rows.data);
-  for (int64_t i = 0; i < kSourceRows * 5; ++i)
-    word[i] = static_cast<uint16_t>(mix64(static_cast<uint64_t>(i)) & 0x3bff);
-  return Table(rows, "half");
-}
-
-std::vector<int64_t> some_ids(uint64_t key) {
-  return test::drawn_ids(static_cast<int64_t>(1 + mix64(key) % 40), kSourceRows, key);
-}
-
-Array as_array(const std::vector<int64_t>& ids) {
-  return borrow(ids);
-}
-
-void require_equal(const Array& expected, const Array& got) {
-  REQUIRE(got.dtype == expected.dtype);
-  REQUIRE(got.shape == expected.shape);
-  REQUIRE(std::memcmp(got.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
-}
 
 using Source = std::shared_ptr<const RowSource>;
 
@@ -62,30 +39,13 @@ std::vector<Source> all_sources(const Table& table) {
 }  // namespace
 
 TEST_CASE("reads may be outstanding together, and be completed in any order or dropped") {
-  const Table table = half_table();
-  const ReadContext context{.pool = BufferPool::create()};
-  for (const Source& source : all_sources(table)) {
-    const bool decode = source->form().dtype == DType::kFloat32;
-    for (uint64_t round = 0; round < 20; ++round) {
-      std::vector<std::vector<int64_t>> ids;
-      std::vector<std::unique_ptr<RowRead>> reads;
-      for (uint64_t i = 0; i < 4; ++i)
-        ids.push_back(some_ids(10 * round + i));
-      for (const auto& some : ids)
-        reads.push_back(source->submit(as_array(some), context));
-      reads[round % 4].reset();
-      for (size_t k = 0; k < 4; ++k) {
-        const size_t i = (3 * k + round) % 4;
-        if (reads[i] == nullptr) continue;
-        const Array rows = reads[i]->complete().rows;
-        require_equal(decode ? table.gather_float32(ids[i]) : table.gather(ids[i]), rows);
-      }
-    }
-  }
+  const Table table = half_table(kSourceRows);
+  for (const Source& source : all_sources(table))
+    check_outstanding(*source, table, 20);
 }
 
 TEST_CASE("a source says in which form it hands out rows") {
-  const Table table = half_table();
+  const Table table = half_table(kSourceRows);
   const auto decoded = make_row_source(table, {.decode = true});
   CHECK(decoded->form().dtype == DType::kFloat32);
   CHECK(decoded->form().shape == std::vector<int64_t>{5});
@@ -96,30 +56,30 @@ TEST_CASE("a source says in which form it hands out rows") {
 
 TEST_CASE("rows that the cache had are hits, others misses") {
   const ReadContext context{.pool = BufferPool::create()};
-  const auto plain = make_row_source(half_table(), {});
+  const auto plain = make_row_source(half_table(kSourceRows), {});
   const Source source = with_preloaded_rows(plain, kSourceRows, std::vector<int64_t>{4, 1});
   const auto stats_of = [&](const std::vector<int64_t>& ids) {
-    return source->submit(as_array(ids), context)->complete().cache;
+    return source->submit(borrow(ids), context)->complete().cache;
   };
   CHECK(stats_of({}) == CacheStats{0, 0});
   for (int batch = 0; batch < 2; ++batch)
     CHECK(stats_of({3, 1, 4, 2, 1}) == CacheStats{3, 2});
-  CHECK(plain->submit(as_array({1}), context)->complete().cache == CacheStats{0, 0});
+  const std::vector<int64_t> held{1};
+  CHECK(plain->submit(borrow(held), context)->complete().cache == CacheStats{0, 0});
 }
 
 TEST_CASE("an id outside the table is an error, and the source stays usable") {
-  const Table table = half_table();
+  const Table table = half_table(kSourceRows);
   const ReadContext context{.pool = BufferPool::create()};
   const auto source = make_row_source(table, {});
   const std::vector<int64_t> bad{1, kSourceRows};
   CHECK_THROWS_WITH(with_preloaded_rows(source, kSourceRows, bad),
                     "ids[1] = 60 is outside the 60 rows of half");
   const Source kept = with_preloaded_rows(source, kSourceRows, std::vector<int64_t>{2});
-  CHECK_THROWS_WITH(kept->submit(as_array(bad), context)->complete(),
+  CHECK_THROWS_WITH(kept->submit(borrow(bad), context)->complete(),
                     "ids[1] = 60 is outside the 60 rows of half");
-  CHECK_THROWS_WITH(source->submit(as_array(bad), context)->complete(),
+  CHECK_THROWS_WITH(source->submit(borrow(bad), context)->complete(),
                     "ids[1] = 60 is outside the 60 rows of half");
   const std::vector<int64_t> good{1};
-  require_equal(table.gather_float32(good),
-                source->submit(as_array(good), context)->complete().rows);
+  require_equal(table.gather_float32(good), source->submit(borrow(good), context)->complete().rows);
 }

@@ -15,21 +15,14 @@
 #include "tables/cache/look_ahead_cache.h"
 #include "tables/cache/recency_cache.h"
 #include "tables/cache/static_cache.h"
+#include "tables/source_fixture.h"
 
 using namespace ramet;
 using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kCachedRows = 60, kCachedColumns = 5;
-
-Table wide_half_table() {
-  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kCachedRows, kCachedColumns});
-  auto* word = static_cast<uint16_t*>(rows.data);
-  for (int64_t i = 0; i < kCachedRows * kCachedColumns; ++i)
-    word[i] = static_cast<uint16_t>(mix64(static_cast<uint64_t>(i)) & 0x3bff);
-  return Table(rows, "half");
-}
+constexpr int64_t kCachedRows = 60;
 
 std::unique_ptr<CachePolicy> make_policy(int kind, int64_t capacity) {
   const std::vector<int64_t> held{7, 3, 40, 59};
@@ -72,7 +65,7 @@ std::vector<int64_t> run(StreamCache& cache,
 }  // namespace
 
 TEST_CASE("rows are those of the table, and hits do not depend on what is on its way") {
-  const Table table = wide_half_table();
+  const Table table = half_table(kCachedRows);
   const auto source = make_row_source(table, {});
   const auto batches = random_batches(60, 30, kCachedRows, 1);
   for (int kind = 0; kind < kKinds; ++kind)
@@ -87,13 +80,13 @@ TEST_CASE("rows are those of the table, and hits do not depend on what is on its
         CHECK(hits == expected);
         CHECK(cache.is_intact());
         CHECK(cache.memory_bytes() >=
-              std::min(capacity, kCachedRows) * kCachedColumns * 4 * (kind != 1));
+              std::min(capacity, kCachedRows) * table.rows().row_bytes() * 2 * (kind != 1));
       }
     }
 }
 
 TEST_CASE("threads complete batches in any order") {
-  const Table table = wide_half_table();
+  const Table table = half_table(kCachedRows);
   const auto source = make_row_source(table, {});
   const auto batches = random_batches(200, 30, kCachedRows, 2);
   const ReadContext context{.pool = BufferPool::create()};
@@ -118,7 +111,7 @@ TEST_CASE("threads complete batches in any order") {
 }
 
 TEST_CASE("after a batch that was dropped or failed nothing is handed out") {
-  const Table table = wide_half_table();
+  const Table table = half_table(kCachedRows);
   const ReadContext context{.pool = BufferPool::create()};
   const Batch ids{1, 2, 3}, bad{1, kCachedRows + 5};
   for (const bool fails : {false, true}) {
@@ -138,7 +131,7 @@ TEST_CASE("after a batch that was dropped or failed nothing is handed out") {
 }
 
 TEST_CASE("batches before one that failed are handed out") {
-  const Table table = wide_half_table();
+  const Table table = half_table(kCachedRows);
   const ReadContext context{.pool = BufferPool::create()};
   const Batch ids{1, 2, 3}, bad{1, kCachedRows + 5};
   StreamCache cache(make_row_source(table, {}),

@@ -9,12 +9,6 @@
 namespace ramet {
 namespace {
 
-template <int64_t kCount>
-AggregateKernels plain_row_kernels(RowType type) {
-  return aggregate_kernels_of<PlainFull<float, kCount>, PlainFull<double, kCount>,
-                              PlainBFloat16<kCount>, PlainFloat16<kCount>>(type);
-}
-
 // The best of those whose lanes fit a head; `of_type` gives a set's.
 template <typename OfType, typename Fits>
 AggregateKernel best_kernel(AggregateKernels best, OfType of_type, Fits fits) {
@@ -44,11 +38,11 @@ auto no_longer_than(int64_t head_width) {
 }  // namespace
 
 AggregateKernels aggregate_single(RowType type) {
-  return plain_row_kernels<1>(type);
+  return aggregate_kernels_of<PlainLanes<1>>(type);
 }
 
 AggregateKernels aggregate_portable(RowType type) {
-  return plain_row_kernels<4>(type);
+  return aggregate_kernels_of<PlainLanes<4>>(type);
 }
 
 AggregateKernel aggregate_kernel(RowType type, int64_t head_width) {

@@ -269,18 +269,23 @@ bool aggregate_plain(const AggregateArgs& args, int64_t begin, int64_t end) {
   return aggregate_rows<L, PlainRows<L>>(args, begin, end);
 }
 
+template <typename L>
+AggregateKernels aggregate_kernels() {
+  return {L::kLanes, aggregate_plain<L>};
+}
+
 // Of lanes for each type of rows.
-template <typename Float32, typename Float64, typename BFloat16, typename Float16>
+template <typename Lanes>
 AggregateKernels aggregate_kernels_of(RowType type) {
   switch (type) {
     case RowType::kFloat32:
-      return {Float32::kLanes, aggregate_plain<Float32>};
+      return aggregate_kernels<typename Lanes::Float32>();
     case RowType::kFloat64:
-      return {Float64::kLanes, aggregate_plain<Float64>};
+      return aggregate_kernels<typename Lanes::Float64>();
     case RowType::kBFloat16:
-      return {BFloat16::kLanes, aggregate_plain<BFloat16>};
+      return aggregate_kernels<typename Lanes::BFloat16>();
     case RowType::kFloat16:
-      return {Float16::kLanes, aggregate_plain<Float16>};
+      return aggregate_kernels<typename Lanes::Float16>();
   }
   return {};
 }

@@ -104,9 +104,13 @@ class TableRows {
   Scaling scaling_;
 };
 
-// The kernels of lanes for float32, bfloat16, float16 and int8, as many of each.
-template <typename Float32, typename BFloat16, typename Float16, typename Int8>
+// Of lanes for each type of rows, as many of each.
+template <typename Lanes>
 AggregateKernels table_kernels_of(TableRowType type) {
+  using Float32 = typename Lanes::Float32;
+  using BFloat16 = typename Lanes::BFloat16;
+  using Float16 = typename Lanes::Float16;
+  using Int8 = typename Lanes::Int8;
   using Plainly = Unscaled<Float32>;
   const auto of = [](AggregateKernel kernel) { return AggregateKernels{Float32::kLanes, kernel}; };
   switch (type) {

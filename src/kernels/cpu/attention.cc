@@ -55,7 +55,6 @@ struct Portable {
   static Values keep_above(const Values& v, const Values& least, const Values& a) {
     return each([&](int i) { return v.at[i] < least.at[i] ? T{0} : a.at[i]; });
   }
-  static constexpr T one_over(int i) { return T{1} / static_cast<T>(i); }
   // 2^n, where n is in the low bits of `shifted`.
   static Values power_of_two(const Values& shifted) {
     constexpr int kMantissa = std::is_same_v<T, float> ? 23 : 52;
@@ -64,7 +63,7 @@ struct Portable {
       return std::bit_cast<T>((std::bit_cast<Bits>(shifted.at[i]) + kBias) << kMantissa);
     });
   }
-  static T fold(Values v) {
+  static T sum(Values v) {
     for (int64_t half = kLanes / 2; half > 0; half /= 2) {
       for (int64_t i = 0; i < half; ++i)
         v.at[i] += v.at[i + half];

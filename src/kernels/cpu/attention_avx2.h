@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "attention_lanes.h"
+#include "row_lanes_avx2.h"
 
 namespace ramet {
 namespace {
@@ -48,16 +49,10 @@ struct Avx2Attention {
     return {_mm256_andnot_ps(_mm256_cmp_ps(v.low, least.low, _CMP_LT_OQ), a.low),
             _mm256_andnot_ps(_mm256_cmp_ps(v.high, least.high, _CMP_LT_OQ), a.high)};
   }
-  static constexpr float one_over(int i) { return 1.0F / static_cast<float>(i); }
   static Values power_of_two(Values shifted) {
     return {exponent(shifted.low), exponent(shifted.high)};
   }
-  static float fold(Values v) {
-    const __m256 eight = _mm256_add_ps(v.low, v.high);
-    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
-  }
+  static float sum(Values v) { return Avx2Floats::sum(_mm256_add_ps(v.low, v.high)); }
 
  private:
   // The lanes below `count`.

@@ -2,7 +2,7 @@
 //
 // `L` wraps the instructions of a file: 16 elements T in an L::Values. Rows end in a part of
 // 16, which reads as 0 beyond the end. A dot product has 16 parts, element i in part i % 16, which
-// L::fold adds in pairs: the upper half to the lower, four times. In an unnamed namespace, so that
+// L::sum adds in pairs: the upper half to the lower, four times. In an unnamed namespace, so that
 // each file has its own copy, compiled for its instructions.
 #pragma once
 
@@ -60,6 +60,7 @@ template <typename T>
 
 // exp(x) = 2^n exp(r), where n is x / ln 2 rounded, and exp(r) is Taylor's polynomial.
 struct FloatExp {
+  using Value = float;
   static constexpr int kTerms = 8;
   static constexpr float kLeast = -87.3365F;        // about the logarithm of 2^-126
   static constexpr float kRound = 0x1.8p23F;        // adding this rounds to an integer
@@ -68,6 +69,7 @@ struct FloatExp {
   static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
 };
 struct DoubleExp {
+  using Value = double;
   static constexpr int kTerms = 14;
   static constexpr double kLeast = -708.396;
   static constexpr double kRound = 0x1.8p52;
@@ -87,7 +89,7 @@ inline typename L::Values exp_lanes(typename L::Values x) {
   r = L::sub(r, L::mul(n, L::fill(E::kLn2Low)));
   auto sum = L::fill(1);
   for (int i = E::kTerms - 1; i > 0; --i)
-    sum = L::add(L::fill(1), L::mul(L::mul(r, L::fill(L::one_over(i))), sum));
+    sum = L::add(L::fill(1), L::mul(L::mul(r, L::fill(1 / typename E::Value(i))), sum));
   return L::keep_above(x, least, L::mul(sum, L::power_of_two(shifted)));
 }
 
@@ -194,7 +196,7 @@ inline void dot_heads(const T* row, const T* wide, int64_t width, T* out) {
     parts[h] = L::fill(0);
   for_each_block(width, DotBlock<L, T, kHeads>{row, wide, width, parts});
   for (int h = 0; h < kHeads; ++h)
-    out[h] = L::fold(parts[h]);
+    out[h] = L::sum(parts[h]);
 }
 
 template <typename L, typename T>
@@ -263,7 +265,7 @@ void gatv2_scores(const Gatv2Args<T>& args, int64_t begin, int64_t end) {
       for (int64_t h = 0; h < args.heads; ++h) {
         auto parts = L::fill(0);
         for_each_block(args.width, ScoreBlock<L, T>{args, source, destination, e, h, &parts});
-        args.out[e * args.heads + h] = L::fold(parts);
+        args.out[e * args.heads + h] = L::sum(parts);
       }
     }
   }

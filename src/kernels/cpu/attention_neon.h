@@ -2,11 +2,10 @@
 // lanes_avx2.h.
 #pragma once
 
-#include <arm_neon.h>
-
 #include <cstdint>
 
 #include "attention_lanes.h"
+#include "row_lanes_neon.h"
 
 namespace ramet {
 namespace {
@@ -62,7 +61,6 @@ struct NeonAttention {
     return each(
         [&](int i) { return vbslq_f32(vcltq_f32(v.of[i], least.of[i]), vdupq_n_f32(0), a.of[i]); });
   }
-  static constexpr float one_over(int i) { return 1.0F / static_cast<float>(i); }
   // 2^n, where n is in the low bits of `shifted`.
   static Values power_of_two(Values shifted) {
     return each([&](int i) {
@@ -70,9 +68,8 @@ struct NeonAttention {
       return vreinterpretq_f32_u32(vshlq_n_u32(biased, 23));
     });
   }
-  static float fold(Values v) {
-    const float32x4_t four = vaddq_f32(vaddq_f32(v.of[0], v.of[2]), vaddq_f32(v.of[1], v.of[3]));
-    return vpadds_f32(vadd_f32(vget_low_f32(four), vget_high_f32(four)));
+  static float sum(Values v) {
+    return NeonFloats::sum(vaddq_f32(vaddq_f32(v.of[0], v.of[2]), vaddq_f32(v.of[1], v.of[3])));
   }
 };
 

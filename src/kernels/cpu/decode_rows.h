@@ -2,8 +2,8 @@
 // the gather with ordinary stores.
 //
 // A decoder has select(row, id), which chooses a row of the table, and at(i), which gives its
-// elements from i on as float32, as many as an L::Vector holds: `L` wraps the instructions of a
-// file. In an unnamed namespace, so that each file has its own copy, compiled for them.
+// elements from i on as float32, as many as a vector of `Lanes` holds, the lanes of a file
+// (row_lanes_*.h). In an unnamed namespace, so that each file has its own copy, compiled for them.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,20 @@ int64_t row_elements(const DecodeArgs& args) {
   return halves ? args.rows.row_bytes / 2 : args.rows.row_bytes;
 }
 
-template <typename L>
+template <typename Lanes>
 struct Decoders {
+  using L = typename Lanes::Floats;
   using Vector = typename L::Vector;
 
   struct Float16 {
     void select(const char* new_row, int64_t) { row = new_row; }
-    Vector at(int64_t i) const { return L::from_float16(row + 2 * i); }
+    Vector at(int64_t i) const { return Lanes::Float16::load(row + 2 * i); }
     const char* row = nullptr;
   };
 
   struct BFloat16 {
     void select(const char* new_row, int64_t) { row = new_row; }
-    Vector at(int64_t i) const { return L::from_bfloat16(row + 2 * i); }
+    Vector at(int64_t i) const { return Lanes::BFloat16::load(row + 2 * i); }
     const char* row = nullptr;
   };
 
@@ -42,7 +43,7 @@ struct Decoders {
       row = new_row;
       scale = L::fill(scales[id]);
     }
-    Vector at(int64_t i) const { return L::mul(L::from_int8(row + i), scale); }
+    Vector at(int64_t i) const { return L::mul(Lanes::Int8::load(row + i), scale); }
     const float* scales;
     const char* row = nullptr;
     Vector scale = L::fill(0);
@@ -51,24 +52,24 @@ struct Decoders {
   struct Int8ScaledByColumn {
     explicit Int8ScaledByColumn(const float* its_scales) : scales(its_scales) {}
     void select(const char* new_row, int64_t) { row = new_row; }
-    Vector at(int64_t i) const { return L::mul(L::from_int8(row + i), L::load(scales + i)); }
+    Vector at(int64_t i) const { return L::mul(Lanes::Int8::load(row + i), L::load(scales + i)); }
     const float* scales;
     const char* row = nullptr;
   };
 };
 
 // Calls gather(decoder) with the decoder of args.encoding.
-template <typename L, typename Gather>
+template <typename Lanes, typename Gather>
 int64_t with_decoder(const DecodeArgs& args, Gather gather) {
   switch (args.encoding) {
     case Encoding::kFloat16:
-      return gather(typename Decoders<L>::Float16{});
+      return gather(typename Decoders<Lanes>::Float16{});
     case Encoding::kBFloat16:
-      return gather(typename Decoders<L>::BFloat16{});
+      return gather(typename Decoders<Lanes>::BFloat16{});
     case Encoding::kInt8ScaledByRow:
-      return gather(typename Decoders<L>::Int8ScaledByRow{args.scale});
+      return gather(typename Decoders<Lanes>::Int8ScaledByRow{args.scale});
     case Encoding::kInt8ScaledByColumn:
-      return gather(typename Decoders<L>::Int8ScaledByColumn{args.scale});
+      return gather(typename Decoders<Lanes>::Int8ScaledByColumn{args.scale});
   }
   return 0;
 }
@@ -93,20 +94,31 @@ int64_t for_each_decoded(const DecodeArgs& args,
 }
 
 // The last vector of a row ends with it, and so may write what the one before has written.
-template <typename L>
+template <typename Lanes>
 int64_t decode_cached(const DecodeArgs& args) {
+  using L = typename Lanes::Floats;
   const int64_t width = row_elements(args);
-  if (width < L::kCount) return gather_decoded_portable(args);
-  return with_decoder<L>(args, [&](auto decoder) {
+  if (width < L::kLanes) return gather_decoded_portable(args);
+  return with_decoder<Lanes>(args, [&](auto decoder) {
     return for_each_decoded(
         args, kLongestRequested, decoder,
         [width, out = static_cast<float*>(args.rows.out)](const auto& row) mutable {
-          for (int64_t i = 0; i + L::kCount < width; i += L::kCount)
+          for (int64_t i = 0; i + L::kLanes < width; i += L::kLanes)
             L::store(out + i, row.at(i));
-          L::store(out + width - L::kCount, row.at(width - L::kCount));
+          L::store(out + width - L::kLanes, row.at(width - L::kLanes));
           out += width;
         });
   });
+}
+
+// Kernels::narrow.
+template <typename Lanes>
+void narrow_lanes(const float* values, int64_t count, uint16_t* out) {
+  constexpr int64_t kStep = Lanes::Floats::kLanes;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep)
+    Lanes::BFloat16::store(reinterpret_cast<char*>(out + i), Lanes::Floats::load(values + i));
+  narrow_portable(values + i, count - i, out + i);
 }
 
 }  // namespace

@@ -5,22 +5,12 @@
 #include "row_lanes_plain.h"
 
 namespace ramet {
-namespace {
-
-template <int64_t kCount>
-EdgeRowsKernels plain_edge_kernels(RowType type) {
-  return edge_rows_kernels_of<PlainFull<float, kCount>, PlainFull<double, kCount>,
-                              PlainBFloat16<kCount>, PlainFloat16<kCount>>(type);
-}
-
-}  // namespace
-
 EdgeRowsKernels edge_rows_single(RowType type) {
-  return plain_edge_kernels<1>(type);
+  return edge_rows_kernels_of<PlainLanes<1>>(type);
 }
 
 EdgeRowsKernels edge_rows_portable(RowType type) {
-  return plain_edge_kernels<4>(type);
+  return edge_rows_kernels_of<PlainLanes<4>>(type);
 }
 
 EdgeRowsKernels edge_rows_kernels(RowType type, int64_t width) {

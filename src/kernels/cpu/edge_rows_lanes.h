@@ -201,17 +201,17 @@ EdgeRowsKernels edge_rows_kernels() {
 }
 
 // Of lanes for each type of rows.
-template <typename Float32, typename Float64, typename BFloat16, typename Float16>
+template <typename Lanes>
 EdgeRowsKernels edge_rows_kernels_of(RowType type) {
   switch (type) {
     case RowType::kFloat32:
-      return edge_rows_kernels<Float32>();
+      return edge_rows_kernels<typename Lanes::Float32>();
     case RowType::kFloat64:
-      return edge_rows_kernels<Float64>();
+      return edge_rows_kernels<typename Lanes::Float64>();
     case RowType::kBFloat16:
-      return edge_rows_kernels<BFloat16>();
+      return edge_rows_kernels<typename Lanes::BFloat16>();
     case RowType::kFloat16:
-      return edge_rows_kernels<Float16>();
+      return edge_rows_kernels<typename Lanes::Float16>();
   }
   return {};
 }

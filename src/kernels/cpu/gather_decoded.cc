@@ -6,6 +6,7 @@
 #include "base/half.h"
 #include "decode_rows.h"
 #include "gather.h"
+#include "update_lanes.h"
 
 namespace ramet {
 namespace {
@@ -18,17 +19,18 @@ T element(const char* at) {
 }
 
 struct Scalar {
-  using Vector = float;
-
-  static float from_float16(const char* at) { return from_half(element<uint16_t>(at)); }
-  static float from_bfloat16(const char* at) {
-    return std::bit_cast<float>(uint32_t{element<uint16_t>(at)} << 16);
-  }
-  static float from_int8(const char* at) { return static_cast<float>(element<int8_t>(at)); }
-
-  static float load(const float* at) { return *at; }
-  static float fill(float v) { return v; }
-  static float mul(float a, float b) { return a * b; }
+  using Floats = One;
+  struct Float16 {
+    static float load(const char* at) { return from_half(element<uint16_t>(at)); }
+  };
+  struct BFloat16 {
+    static float load(const char* at) {
+      return std::bit_cast<float>(uint32_t{element<uint16_t>(at)} << 16);
+    }
+  };
+  struct Int8 {
+    static float load(const char* at) { return static_cast<float>(element<int8_t>(at)); }
+  };
 };
 
 }  // namespace

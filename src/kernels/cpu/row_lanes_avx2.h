@@ -13,10 +13,14 @@ struct Avx2Floats {
   using Vector = __m256;
   using Scalar = float;
   static constexpr int64_t kLanes = 8;
+  static Vector load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, Vector v) { _mm256_storeu_ps(p, v); }
   static Vector fill(float v) { return _mm256_set1_ps(v); }
   static Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
+  static Vector sub(Vector a, Vector b) { return _mm256_sub_ps(a, b); }
   static Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
   static Vector div(Vector a, Vector b) { return _mm256_div_ps(a, b); }
+  static Vector sqrt(Vector a) { return _mm256_sqrt_ps(a); }
   // NaN if one of them is; the second of two zeros.
   static Vector max(Vector a, Vector b) { return keep_nan(a, _mm256_max_ps(a, b)); }
   static Vector min(Vector a, Vector b) { return keep_nan(a, _mm256_min_ps(a, b)); }
@@ -118,6 +122,15 @@ struct Avx2Float64 {
   static void store(char* p, Vector v) { _mm256_storeu_pd(reinterpret_cast<double*>(p), v); }
   static void stream(char* p, Vector v) { _mm256_stream_pd(reinterpret_cast<double*>(p), v); }
   static void fence() { _mm_sfence(); }
+};
+
+struct Avx2Lanes {
+  using Floats = Avx2Floats;
+  using Float32 = Avx2Float32;
+  using Float64 = Avx2Float64;
+  using BFloat16 = Avx2BFloat16;
+  using Float16 = Avx2Float16;
+  using Int8 = Avx2Int8;
 };
 
 }  // namespace

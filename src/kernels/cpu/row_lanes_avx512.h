@@ -12,10 +12,14 @@ struct Avx512Floats {
   using Vector = __m512;
   using Scalar = float;
   static constexpr int64_t kLanes = 16;
+  static Vector load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, Vector v) { _mm512_storeu_ps(p, v); }
   static Vector fill(float v) { return _mm512_set1_ps(v); }
   static Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+  static Vector sub(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
   static Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
   static Vector div(Vector a, Vector b) { return _mm512_div_ps(a, b); }
+  static Vector sqrt(Vector a) { return _mm512_sqrt_ps(a); }
   static Vector max(Vector a, Vector b) { return keep_nan(a, _mm512_max_ps(a, b)); }
   static Vector min(Vector a, Vector b) { return keep_nan(a, _mm512_min_ps(a, b)); }
   static Vector keep_nan(Vector a, Vector other) {
@@ -115,6 +119,15 @@ struct Avx512Float64 {
   static void store(char* p, Vector v) { _mm512_storeu_pd(p, v); }
   static void stream(char* p, Vector v) { _mm512_stream_pd(reinterpret_cast<double*>(p), v); }
   static void fence() { _mm_sfence(); }
+};
+
+struct Avx512Lanes {
+  using Floats = Avx512Floats;
+  using Float32 = Avx512Float32;
+  using Float64 = Avx512Float64;
+  using BFloat16 = Avx512BFloat16;
+  using Float16 = Avx512Float16;
+  using Int8 = Avx512Int8;
 };
 
 }  // namespace

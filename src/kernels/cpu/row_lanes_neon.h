@@ -14,10 +14,14 @@ struct NeonFloats {
   using Vector = float32x4_t;
   using Scalar = float;
   static constexpr int64_t kLanes = 4;
+  static Vector load(const float* p) { return vld1q_f32(p); }
+  static void store(float* p, Vector v) { vst1q_f32(p, v); }
   static Vector fill(float v) { return vdupq_n_f32(v); }
   static Vector add(Vector a, Vector b) { return vaddq_f32(a, b); }
+  static Vector sub(Vector a, Vector b) { return vsubq_f32(a, b); }
   static Vector mul(Vector a, Vector b) { return vmulq_f32(a, b); }
   static Vector div(Vector a, Vector b) { return vdivq_f32(a, b); }
+  static Vector sqrt(Vector a) { return vsqrtq_f32(a); }
   // NaN if one of them is; the second of two zeros. NEON's own maximum takes +0 before -0.
   static Vector max(Vector a, Vector b) { return keep_nan(a, vbslq_f32(vcgtq_f32(a, b), a, b)); }
   static Vector min(Vector a, Vector b) { return keep_nan(a, vbslq_f32(vcltq_f32(a, b), a, b)); }
@@ -102,6 +106,15 @@ struct NeonFloat64 {
   static void store(char* p, Vector v) { vst1q_f64(reinterpret_cast<double*>(p), v); }
   static void stream(char* p, Vector v) { store(p, v); }
   static void fence() {}
+};
+
+struct NeonLanes {
+  using Floats = NeonFloats;
+  using Float32 = NeonFloat32;
+  using Float64 = NeonFloat64;
+  using BFloat16 = NeonBFloat16;
+  using Float16 = NeonFloat16;
+  using Int8 = NeonInt8;
 };
 
 }  // namespace

@@ -111,5 +111,29 @@ using PlainBFloat16 = PlainHalves<from_bfloat16, DType::kBFloat16, kCount>;
 template <int64_t kCount>
 using PlainFloat16 = PlainHalves<from_half, DType::kFloat16, kCount>;
 
+// Elements of 8 bits, which are loaded alone.
+template <int64_t kCount>
+struct PlainInt8 : Plain<float, kCount> {
+  using typename Plain<float, kCount>::Vector;
+  static constexpr int64_t kBytes = 1;
+  static Vector load(const char* p) {
+    int8_t values[kCount];
+    std::memcpy(values, p, sizeof values);
+    Vector result;
+    for (int64_t i = 0; i < kCount; ++i)
+      result.v[i] = static_cast<float>(values[i]);
+    return result;
+  }
+};
+
+template <int64_t kCount>
+struct PlainLanes {
+  using Float32 = PlainFull<float, kCount>;
+  using Float64 = PlainFull<double, kCount>;
+  using BFloat16 = PlainBFloat16<kCount>;
+  using Float16 = PlainFloat16<kCount>;
+  using Int8 = PlainInt8<kCount>;
+};
+
 }  // namespace
 }  // namespace ramet

@@ -1,6 +1,6 @@
 // The updates of update.h over lanes of floats.
 //
-// `L` wraps the instructions of a file: L::kCount floats in an L::Floats. What is left of a row is
+// `L` wraps the instructions of a file: L::kLanes floats in an L::Vector. What is left of a row is
 // computed by One, one float at a time. In an unnamed namespace, so that each file has its own
 // copy, compiled for its instructions. Rules are constexpr so that nvcc compiles them for a GPU.
 #pragma once
@@ -13,23 +13,23 @@ namespace ramet {
 namespace {
 
 struct One {
-  using Floats = float;
-  static constexpr int64_t kCount = 1;
-  static Floats load(const float* p) { return *p; }
-  static void store(float* p, Floats v) { *p = v; }
-  static Floats fill(float v) { return v; }
-  static Floats add(Floats a, Floats b) { return a + b; }
-  static Floats sub(Floats a, Floats b) { return a - b; }
-  static Floats mul(Floats a, Floats b) { return a * b; }
-  static Floats div(Floats a, Floats b) { return a / b; }
-  static Floats sqrt(Floats a) { return __builtin_sqrtf(a); }
+  using Vector = float;
+  static constexpr int64_t kLanes = 1;
+  static Vector load(const float* p) { return *p; }
+  static void store(float* p, Vector v) { *p = v; }
+  static Vector fill(float v) { return v; }
+  static Vector add(Vector a, Vector b) { return a + b; }
+  static Vector sub(Vector a, Vector b) { return a - b; }
+  static Vector mul(Vector a, Vector b) { return a * b; }
+  static Vector div(Vector a, Vector b) { return a / b; }
+  static Vector sqrt(Vector a) { return __builtin_sqrtf(a); }
 };
 
 // Calls body.template run<lanes>(i) for all elements.
 template <typename L, typename Body>
 void for_each_lane(int64_t width, const Body& body) {
   int64_t i = 0;
-  for (; i + L::kCount <= width; i += L::kCount)
+  for (; i + L::kLanes <= width; i += L::kLanes)
     body.template run<L>(i);
   for (; i < width; ++i)
     body.template run<One>(i);
@@ -37,7 +37,7 @@ void for_each_lane(int64_t width, const Body& body) {
 
 // The gradient that a rule steps by. Without decay a weight that is infinite takes no part in it.
 template <typename L>
-constexpr typename L::Floats decayed_gradient(const RowUpdate& row, int64_t i) {
+constexpr typename L::Vector decayed_gradient(const RowUpdate& row, int64_t i) {
   const auto g = L::load(row.gradient + i);
   if (row.weight_decay == 0) return g;
   return L::add(g, L::mul(L::fill(row.weight_decay), L::load(row.weight + i)));
@@ -57,8 +57,8 @@ struct Sgd {
 template <typename L>
 constexpr void step_by_root(const RowUpdate& row,
                             int64_t i,
-                            typename L::Floats g,
-                            typename L::Floats squares) {
+                            typename L::Vector g,
+                            typename L::Vector squares) {
   const auto root = L::add(L::sqrt(squares), L::fill(row.eps));
   const auto step = L::mul(L::fill(row.rate), L::div(g, root));
   L::store(row.weight + i, L::sub(L::load(row.weight + i), step));

@@ -16,7 +16,7 @@ constexpr unsigned kAllLanes = 0xffffffff;
 
 // An L of update_lanes.h.
 struct Lane {
-  using Floats = float;
+  using Vector = float;
   static constexpr float load(const float* p) { return *p; }
   static constexpr void store(float* p, float v) { *p = v; }
   static constexpr float fill(float v) { return v; }
