@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,21 @@ std::pair<std::vector<int64_t>, std::vector<uint8_t>> labels_of(const PlantedOpt
 }
 
 }  // namespace
+
+TEST_CASE("draws depend on neither threads nor pieces") {
+  const Edges whole(kSmall, 1), again(kSmall, 4);
+  CHECK(whole.src == again.src);
+  CHECK(whole.dst == again.dst);
+  std::vector<int32_t> src(1000), dst(1000);
+  planted_edges(kSmall, 7000, src, dst);
+  CHECK(std::equal(src.begin(), src.end(), whole.src.begin() + 7000));
+  CHECK(std::equal(dst.begin(), dst.end(), whole.dst.begin() + 7000));
+
+  std::vector<float> rows(5000 * 8), some(10 * 8);
+  planted_features(kSmall, 0, rows, 3);
+  planted_features(kSmall, 90, some);
+  CHECK(std::equal(some.begin(), some.end(), rows.begin() + 90 * 8));
+}
 
 TEST_CASE("the graph is homophilous and has hubs; directed, sources are drawn evenly") {
   const auto [labels, splits] = labels_of(kSmall);

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "ramet/error.h"
+#include "ramet/loader.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "support/damage.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
 #include "support/part_fixture.h"
+#include "support/streams.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
@@ -46,6 +48,35 @@ void refuse(const StoreContents& contents, const char* message) {
 
 }  // namespace
 
+TEST_CASE("parts hold the rows of their nodes, ids and order of edges unchanged") {
+  const auto graph = make_graph(2000, 20'000, 7);
+  const EdgeType& whole = graph->edge_types()[0];
+  const auto indptr = whole.indptr.as<int64_t>();
+  const auto indices = numbers(whole.indices), ids = numbers(whole.edge_ids);
+  int64_t num_edges = 0;
+  for (int64_t k = 0; k < kParts; ++k) {
+    const auto part = part_of(*graph, owner_vector(owners_of(2000)), k, kParts);
+    validate(*part);
+    const EdgeType& edges = part->edge_types()[0];
+    num_edges += edges.num_edges();
+    const auto nodes = nodes_of(*part);
+    const auto offsets = edges.indptr.as<int64_t>();
+    const auto sources = numbers(edges.indices), edge_ids = numbers(edges.edge_ids);
+    for (size_t row = 0; row < nodes.size(); ++row) {
+      const auto v = static_cast<size_t>(nodes[row]);
+      REQUIRE(offsets[row + 1] - offsets[row] == indptr[v + 1] - indptr[v]);
+      for (int64_t e = 0; e < indptr[v + 1] - indptr[v]; ++e) {
+        const auto there = static_cast<size_t>(indptr[v] + e), here = size_t(offsets[row] + e);
+        REQUIRE(sources[here] == indices[there]);
+        REQUIRE(edge_ids[here] == ids[there]);
+      }
+    }
+    CHECK(part->part()->whole_fingerprint == graph->fingerprint());
+    CHECK(part->fingerprint() != graph->fingerprint());
+  }
+  CHECK(num_edges == whole.num_edges());
+}
+
 TEST_CASE("a part samples its nodes as the whole graph does") {
   const auto graph = make_graph(3000, 40'000, 7);
   const auto part = part_of(*graph, owner_vector(owners_of(3000)), 1, kParts);
@@ -61,6 +92,26 @@ TEST_CASE("a part samples its nodes as the whole graph does") {
   REQUIRE(part->node_types()[0].rows.row(0) == -1);
   CHECK_THROWS_WITH_AS(sample(part, foreign, Uniform{}),
                        doctest::Contains("node 0 of type 'node' belongs to part"), Error);
+}
+
+TEST_CASE("a loader over a part gathers the rows of the part's nodes") {
+  EdgeList loops;  // in-neighbors of the same part
+  for (int64_t v = 0; v < 2000; ++v) {
+    loops.src.push_back(v);
+    loops.dst.push_back(v);
+  }
+  const auto graph = make_graph(loops, 2000);
+  const auto part = part_of(*graph, owner_vector(owners_of(2000)), 2, kParts);
+  const auto seeds = nodes_of(*part);
+  LoaderOptions options;
+  options.sample.fanouts = {{-1}};
+  options.inputs.front().ids = borrow(seeds);
+  options.batch_size = static_cast<int64_t>(seeds.size());
+  options.tables = {{0, "feat", false}};
+  const auto batch = NeighborLoader(part, options).start(0)->next(kPatience);
+  const auto feat = batch->tables[0].as<float>();
+  for (size_t i = 0; i < seeds.size(); ++i)
+    REQUIRE(feat[2 * i] == static_cast<float>(seeds[i]));
 }
 
 TEST_CASE("what is no part of a graph is refused when it is opened") {
@@ -115,6 +166,19 @@ TEST_CASE("validate compares the bitmap with the owners") {
   contents.arrays[0].second = owner_vector(owners);
   CHECK_THROWS_WITH_AS(validate(*graph_of(contents)),
                        "segment:owner/node, entry 500: 3 is outside [0, 3)", Error);
+}
+
+TEST_CASE("a part in a folder is the part in memory") {
+  const TempDir dir;
+  const auto graph = make_graph(1000, 3000, 5);
+  const auto contents = part_contents(*graph, owner_vector(owners_of(1000)), 0, kParts);
+  write_store(dir / "part", contents);
+  const auto store = Store::open(dir / "part");
+  const auto in_folder = Graph::from_store(store);
+  validate(*in_folder);
+  CHECK(in_folder->part()->count == kParts);
+  CHECK(in_folder->fingerprint() == graph_of(contents)->fingerprint());
+  CHECK(in_folder->part()->whole_fingerprint == graph->fingerprint());
 }
 
 TEST_CASE("the line of ramet.txt that says which part") {

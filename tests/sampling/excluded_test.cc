@@ -1,6 +1,6 @@
-// Edges that no hop draws, in long rows, for several threads, wide ids and ranks: docs/semantics.md,
-// section 24. tests/python/sampling/test_excluded.py compares every method with the twin, in time,
-// too.
+// Edges that no hop draws: batches are those of the graph without these edges. Where words belong
+// to an edge's number in its row, they are those of the graph in which these edges come too late.
+// docs/semantics.md, section 24.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,10 +20,12 @@ using namespace ramet;
 namespace {
 
 constexpr int64_t kEnds = 400, kLinks = 6'000;
+constexpr int64_t kLate = 1'000;  // after every seed
 
 // Sorted by destination, so that edge e stands at position e. Node 7 is a hub.
 struct Links {
   test::EdgeList edges;
+  std::vector<int64_t> times;     // rows are in their order
   std::vector<double> weights;    // some are 0
   std::vector<int64_t> excluded;  // positions
 };
@@ -37,6 +39,7 @@ const Links& all_links() {
     std::sort(destinations.begin(), destinations.end());
     for (size_t e = 0; e < kLinks; ++e) {
       const bool begins_row = e == 0 || destinations[e] != destinations[e - 1];
+      made.times.push_back(begins_row ? 0 : made.times.back() + (e % 4 == 0 ? 3 : 0));
       made.weights.push_back(e % 5 == 0 ? 0 : 1 + static_cast<double>(e % 17));
       // Also whole rows, both ends of rows, and edges that stand side by side.
       const int64_t destination = destinations[e];
@@ -58,31 +61,41 @@ const ExcludedEdges* excluded_links() {
   return &excluded;
 }
 
+enum class Fate : uint8_t { kStay, kLeave, kComeLate };  // of the edges that are to be excluded
+
+struct Variant {
+  Fate fate = Fate::kStay;
+  bool says_sorted = false;
+  bool wide = false;  // so many other nodes that ids take 64 bits
+};
+
 struct Made {
   std::shared_ptr<const Graph> graph;
   std::vector<int64_t> position;  // of each edge, among all edges
 };
 
-// Beside them is an edge type that always has all edges. `wide`: so many other nodes that ids take
-// 64 bits.
-Made make_links(bool has_excluded = true, bool wide = false) {
+// Beside them is an edge type that always has all edges.
+Made make_links(const Variant& variant) {
   const Links& links = all_links();
   test::EdgeList kept;
-  std::vector<int64_t> position;
+  std::vector<int64_t> times, position;
   std::vector<double> weights;
   for (size_t e = 0; e < kLinks; ++e) {
-    if (!has_excluded && is_excluded(e)) continue;
+    if (variant.fate == Fate::kLeave && is_excluded(e)) continue;
     kept.src.push_back(links.edges.src[e]);
     kept.dst.push_back(links.edges.dst[e]);
+    times.push_back(variant.fate == Fate::kComeLate && is_excluded(e) ? kLate : links.times[e]);
     weights.push_back(links.weights[e]);
     position.push_back(static_cast<int64_t>(e));
   }
   StoreContents contents;
   contents.node_counts["node"] = kEnds;
-  if (wide) contents.node_counts["other"] = int64_t{3} << 30;
+  if (variant.wide) contents.node_counts["other"] = int64_t{3} << 30;
   test::add_edges(contents, "node__a__node", test::csc_of(kept, kEnds, kEnds));
   test::add_edges(contents, "node__b__node", test::csc_of(links.edges, kEnds, kEnds));
+  contents.arrays.emplace_back("edge/node__a__node/time", borrow(times));
   contents.arrays.emplace_back("edge/node__a__node/weight", borrow(weights));
+  if (variant.says_sorted) contents.sorted_rows["node__a__node"] = "edge/node__a__node/time";
   return {test::graph_of(contents), position};
 }
 
@@ -124,8 +137,9 @@ Sampled sample_links(const Made& made,
                      const SampleOptions& options,
                      std::span<const ExcludedEdges> excluded,
                      int threads = 1) {
-  const auto ids = link_seeds();
-  const Seeds seeds{0, ids};
+  const auto ids = link_seeds(), times = test::drawn_ids(std::ssize(ids), 60, 9);
+  Seeds seeds{0, ids};
+  if (options.time) seeds.times = times;
   NeighborSampler sampler(made.graph, options, nullptr, threads);
   return {made, sampler.sample(std::span(&seeds, 1), 1, 2, nullptr, excluded)};
 }
@@ -134,9 +148,10 @@ SampleOptions with_hops(const std::vector<int64_t>& fanouts) {
   return {.fanouts = {fanouts, {2, 0, 1}}, .seed = 4};
 }
 
-void check_as_without_links(const SampleOptions& options, bool wide = false) {
-  const Made all = make_links(true, wide);
-  const Sampled expected = sample_links(make_links(false, wide), options, {});
+void check_as_without_links(const SampleOptions& options, Variant variant) {
+  const Made all = make_links(variant);
+  variant.fate = Fate::kLeave;
+  const Sampled expected = sample_links(make_links(variant), options, {});
   for (const int threads : {1, 3})
     check_same(sample_links(all, options, {excluded_links(), 1}, threads), expected);
 }
@@ -159,18 +174,77 @@ TEST_CASE("a batch is that of the graph without the excluded edges") {
       options.method = method;
       const auto* labor = std::get_if<Labor>(&method);
       if (labor != nullptr && !labor->table.empty()) options.fanouts[1] = {0, 0, 0};
-      check_as_without_links(options);
-      check_as_without_links(options, true);
+      check_as_without_links(options, {});
+      check_as_without_links(options, {.wide = true});
       options.expand = Expand::kOnce;
-      check_as_without_links(options);
+      check_as_without_links(options, {});
       options.disjoint = true;
-      check_as_without_links(options);
+      check_as_without_links(options, {});
     }
   }
 }
 
+TEST_CASE("a batch in time is that of the graph without the excluded edges") {
+  for (const auto& fanouts : kHops) {
+    for (const int64_t window : {-1, 25}) {
+      for (const bool says_sorted : {false, true}) {
+        SampleOptions options = with_hops(fanouts);
+        options.disjoint = true;
+        options.time = Time{.table = "time", .window = window};
+        check_as_without_links(options, {.says_sorted = says_sorted});
+        for (const Method& method :
+             {Method(Uniform{.replace = true}), Method(Labor{}), Method(Labor{.iterations = 2})}) {
+          options.method = method;
+          check_as_without_links(options, {.says_sorted = says_sorted});
+        }
+        options.method = Uniform{};
+        options.time->strategy = Strategy::kLast;
+        check_as_without_links(options, {.says_sorted = says_sorted});
+      }
+    }
+  }
+}
+
+TEST_CASE("the words of other edges do not change") {
+  const Made late = make_links({.fate = Fate::kComeLate}), all = make_links({});
+  const Made sorted = make_links({.says_sorted = true});
+  for (const auto& fanouts : kHops) {
+    CAPTURE(fanouts);
+    for (const Method& method : {Method(Uniform{}), Method(Uniform{.replace = true}),
+                                 Method(Weighted{"weight"}), Method(Weighted{"weight", true})}) {
+      CAPTURE(method.index());
+      for (const int64_t dependent : {1, 4}) {
+        SampleOptions options{.fanouts = {fanouts, {0, 0, 0}}, .method = method, .seed = 4};
+        options.dependent = dependent;
+        options.disjoint = true;
+        options.time = Time{.table = "time"};
+        const Sampled expected = sample_links(late, options, {});
+        check_same(sample_links(all, options, {excluded_links(), 1}), expected);
+        check_same(sample_links(sorted, options, {excluded_links(), 1}), expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("without time the words of other edges do not change") {
+  const Made late = make_links({.fate = Fate::kComeLate}), all = make_links({});
+  const auto ids = link_seeds();
+  const std::vector<int64_t> now(ids.size(), kLate - 1);
+  const Seeds seeds{0, ids}, seeds_now{0, ids, now};
+  for (const Method& method :
+       {Method(Uniform{}), Method(Weighted{"weight"}), Method(Weighted{"weight", true})}) {
+    SampleOptions options{.fanouts = {{4, 3, 2}, {0, 0, 0}}, .method = method, .dependent = 4};
+    options.disjoint = true;
+    NeighborSampler sampler(all.graph, options, nullptr, 2);
+    options.time = Time{.table = "time"};
+    const Minibatch expected = NeighborSampler(late.graph, options).sample(seeds_now, 1, 2);
+    check_same({all, sampler.sample({&seeds, 1}, 1, 2, nullptr, {excluded_links(), 1})},
+               {late, expected});
+  }
+}
+
 TEST_CASE("ranks leave out the edges that one process leaves out") {
-  const Made all = make_links();
+  const Made all = make_links({});
   for (const Method& method :
        {Method(Uniform{}), Method(Uniform{.replace = true}), Method(Weighted{"weight"}),
         Method(Labor{}), Method(Labor{.iterations = 2})}) {
@@ -190,7 +264,7 @@ TEST_CASE("ranks leave out the edges that one process leaves out") {
 }
 
 TEST_CASE("edges that cannot be excluded are named, and leave no trace") {
-  const Made all = make_links();
+  const Made all = make_links({});
   const auto ids = link_seeds();
   const Seeds seeds{0, ids};
   NeighborSampler sampler(all.graph, with_hops({4, 3, 2}));
@@ -228,7 +302,7 @@ TEST_CASE("edges that cannot be excluded are named, and leave no trace") {
 }
 
 TEST_CASE("with every edge excluded a batch is its seeds") {
-  const Made all = make_links();
+  const Made all = make_links({});
   std::vector<int64_t> every(kLinks);
   std::iota(every.begin(), every.end(), 0);
   const ExcludedEdges both[] = {{0, every}, {1, every}};

@@ -123,6 +123,22 @@ TEST_CASE("large batches are the same for 1, 2 and 8 threads, and leave no trace
   }
 }
 
+TEST_CASE("edge ids and edge_index describe the same edges") {
+  const test::EdgeList edges = test::random_edges(100, 100, 900, 5);
+  const auto graph = test::make_graph(edges, 100);
+  NeighborSampler sampler(graph, {{{3}}, Uniform{}, 0});
+  const Minibatch batch = sampler.sample({0, std::vector<int64_t>{1, 2, 3}}, 0, 0);
+  const Relation& relation = batch.blocks[0].relations[0];
+  const auto ids = test::numbers(edge_ids(*graph, relation)),
+             index = test::numbers(edge_index(relation));
+  const auto n_id = test::numbers(batch.n_id[0]);
+  for (size_t e = 0; e < ids.size(); ++e) {
+    CHECK(edges.src[static_cast<size_t>(ids[e])] == n_id[static_cast<size_t>(index[e])]);
+    CHECK(edges.dst[static_cast<size_t>(ids[e])] ==
+          n_id[static_cast<size_t>(index[e + ids.size()])]);
+  }
+}
+
 // docs/semantics.md, sections 1 and 7.
 TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
   const auto graph = test::make_graph(2000, 30'000, 6);
