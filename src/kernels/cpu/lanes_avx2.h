@@ -70,8 +70,22 @@ struct Avx2 {
   static F64 load_f64(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
   static F64 as_f64(U64 a) { return _mm256_castsi256_pd(a); }
   static U64 as_u64(F64 a) { return _mm256_castpd_si256(a); }
-  static F64 gather_f64(const double* table, U64 row) { return _mm256_i64gather_pd(table, row, 8); }
-  // The same by single loads, which some processors do faster.
+  // out[i]: table[row + i] for each row. A load for each, and transposing, which is faster than a
+  // gather for each i.
+  static void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    alignas(32) uint64_t first[4];
+    store(first, row);
+    const F64 a = load_f64(table + first[0]), b = load_f64(table + first[1]);
+    const F64 c = load_f64(table + first[2]), d = load_f64(table + first[3]);
+    const F64 low = _mm256_unpacklo_pd(a, b), low_next = _mm256_unpacklo_pd(c, d);
+    const F64 high = _mm256_unpackhi_pd(a, b), high_next = _mm256_unpackhi_pd(c, d);
+    out[0] = _mm256_permute2f128_pd(low, low_next, 0x20);
+    out[1] = _mm256_permute2f128_pd(high, high_next, 0x20);
+    out[2] = _mm256_permute2f128_pd(low, low_next, 0x31);
+    out[3] = _mm256_permute2f128_pd(high, high_next, 0x31);
+  }
+  // table[row[i]] in each lane i; by single loads, which some processors do much faster than a
+  // gather.
   static F64 load_f64(const double* table, const uint32_t* row) {
     return _mm256_setr_pd(table[row[0]], table[row[1]], table[row[2]], table[row[3]]);
   }

@@ -52,8 +52,27 @@ struct Avx512 {
   static F64 load_f64(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
   static F64 as_f64(U64 a) { return _mm512_castsi512_pd(a); }
   static U64 as_u64(F64 a) { return _mm512_castpd_si512(a); }
-  static F64 gather_f64(const double* table, U64 row) { return _mm512_i64gather_pd(row, table, 8); }
-  // The same by single loads, which some processors do faster.
+  // out[i]: table[row + i] for each row. A load for each, and transposing, which is faster than a
+  // gather for each i.
+  static void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    alignas(64) uint64_t first[8];
+    store(first, row);
+    const auto both = [&](int lane) {
+      return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(table + first[lane])),
+                                _mm256_loadu_pd(table + first[lane + 4]), 1);
+    };
+    const F64 a = both(0), b = both(1), c = both(2), d = both(3);
+    const U64 even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    const U64 odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    const F64 low = _mm512_unpacklo_pd(a, b), low_next = _mm512_unpacklo_pd(c, d);
+    const F64 high = _mm512_unpackhi_pd(a, b), high_next = _mm512_unpackhi_pd(c, d);
+    out[0] = _mm512_permutex2var_pd(low, even, low_next);
+    out[1] = _mm512_permutex2var_pd(high, even, high_next);
+    out[2] = _mm512_permutex2var_pd(low, odd, low_next);
+    out[3] = _mm512_permutex2var_pd(high, odd, high_next);
+  }
+  // table[row[i]] in each lane i; by single loads, which some processors do much faster than a
+  // gather.
   static F64 load_f64(const double* table, const uint32_t* row) {
     return _mm512_setr_pd(table[row[0]], table[row[1]], table[row[2]], table[row[3]], table[row[4]],
                           table[row[5]], table[row[6]], table[row[7]]);

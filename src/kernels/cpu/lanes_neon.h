@@ -69,10 +69,16 @@ struct Neon {
   static F64 load_f64(const float* p) { return vcvt_f64_f32(vld1_f32(p)); }
   static F64 as_f64(U64 a) { return vreinterpretq_f64_u64(a); }
   static U64 as_u64(F64 a) { return vreinterpretq_u64_f64(a); }
-  static F64 gather_f64(const double* table, U64 row) {
-    return vcombine_f64(vld1_f64(table + vgetq_lane_u64(row, 0)),
-                        vld1_f64(table + vgetq_lane_u64(row, 1)));
+  // out[i]: table[row + i] for each row.
+  static void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    const double* const a = table + vgetq_lane_u64(row, 0);
+    const double* const b = table + vgetq_lane_u64(row, 1);
+    for (int i = 0; i < 4; i += 2) {
+      out[i] = vzip1q_f64(vld1q_f64(a + i), vld1q_f64(b + i));
+      out[i + 1] = vzip2q_f64(vld1q_f64(a + i), vld1q_f64(b + i));
+    }
   }
+  // table[row[i]] in each lane i.
   static F64 load_f64(const double* table, const uint32_t* row) {
     return vcombine_f64(vld1_f64(table + row[0]), vld1_f64(table + row[1]));
   }
