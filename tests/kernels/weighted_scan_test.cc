@@ -66,7 +66,7 @@ void check_numbers(const WeightedScan<Weight>& scan,
   REQUIRE(within == expected);
 }
 
-// Sums in the order of the edges, and what is no weight.
+// Sums in the order of the edges, shares, and what is no weight.
 template <typename Weight>
 void check_sums(const WeightedScan<Weight>& scan, const std::vector<Weight>& weights) {
   const auto count = static_cast<int64_t>(weights.size());
@@ -79,7 +79,14 @@ void check_sums(const WeightedScan<Weight>& scan, const std::vector<Weight>& wei
     REQUIRE(std::equal(expected.begin(), expected.end(), running.begin()));
     CHECK(scan.sum(weights.data(), count) == doctest::Approx(sum - before).epsilon(1e-4));
   }
-  for (const double value : {-1.0, -1e-40, HUGE_VAL, std::nan("")}) {
+  std::vector<double> shares(weights.size() + kWeightedPadding);
+  const int64_t kept = scan.shares(weights.data(), count, 0x1.8p5, shares.data());
+  CHECK(kept == std::count_if(weights.begin(), weights.end(), [](Weight w) { return w > 0; }));
+  for (size_t i = 0; i < weights.size(); ++i)
+    REQUIRE(shares[i] == static_cast<double>(weights[i]) / 0x1.8p5);
+  std::vector<double> none = {-1.0, -1e-40, HUGE_VAL, std::nan("")};
+  if (sizeof(Weight) == sizeof(double)) none.insert(none.end(), {1e-291, 1e291});
+  for (const double value : none) {
     for (size_t bad = 0; bad < weights.size(); ++bad) {
       std::vector<Weight> wrong = weights;
       std::vector<double> running(weights.size() + kWeightedPadding);
@@ -106,6 +113,7 @@ TEST_CASE("every kernel finds the edges within a bound, and gives their numbers 
   }
 }
 
+// docs/semantics.md, section 13.
 TEST_CASE("numbers of tiny and of huge weights are found, too") {
   for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
     for (const double bound : {0.01, 0.3, 20.0}) {
@@ -117,7 +125,8 @@ TEST_CASE("numbers of tiny and of huge weights are found, too") {
   }
 }
 
-// The sums of the first are exact, those of the second are not, and the third ends denormal.
+// docs/semantics.md, section 13. The sums of the first are exact, those of the second are not, and
+// the third ends denormal.
 TEST_CASE("running sums are those in order") {
   for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
     for (int64_t count = 1; count <= 40; ++count) {
@@ -156,28 +165,6 @@ TEST_CASE("the smallest numbers are kept, and all equal ones at the end") {
         }
         const int64_t size = kernel.smallest(number.data(), count, k, found.data());
         REQUIRE(std::vector<uint32_t>(found.begin(), found.begin() + size) == expected);
-      }
-    }
-  }
-}
-
-TEST_CASE("weights are summed, and what is none is seen at every place") {
-  for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
-    for (size_t count = 1; count <= 40; ++count) {
-      std::vector<float> weights(count);
-      double sum = 0;
-      for (size_t i = 0; i < count; ++i)
-        sum += weights[i] = static_cast<float>(i % 5);
-      alignas(64) Padded<double> out;
-      const auto size = static_cast<int64_t>(count);
-      REQUIRE(kernel.load(weights.data(), size, out.data()) == sum);
-      REQUIRE(std::equal(weights.begin(), weights.end(), out.begin()));
-      for (size_t bad = 0; bad < count; ++bad) {
-        std::vector<double> wrong(weights.begin(), weights.end());
-        for (const double value : {-1.0, 1e-291, 1e291, std::nan("")}) {
-          wrong[bad] = value;
-          REQUIRE(std::isnan(kernel.load(wrong.data(), size, out.data())));
-        }
       }
     }
   }

@@ -1,4 +1,6 @@
-// The kernels of weighted_scan.h with an edge per 64-bit lane; see lanes.h for `L`.
+// The kernels of weighted_scan.h; see lanes.h for `L`. Words and numbers have a 64-bit lane per
+// edge. The test of candidates, which takes most of the time, needs the upper bits of words alone:
+// it has a 32-bit lane per edge, and is a bound, so floats do. Numbers of what is left are exact.
 #pragma once
 
 #include <cstdint>
@@ -13,44 +15,30 @@ namespace ramet {
 template <typename L>
 inline constexpr int kLaneDoubles = L::kCount / 2;
 
-// A row's end is filled with weights of 0, which are weights and add nothing. `out`: nullptr for
-// the sum alone.
-template <typename L, typename Weight>
-double load_weight_lanes(const Weight* weights, int64_t count, double* out) {
+template <typename L>
+double sum_lanes(const double* weights, int64_t count) {
   constexpr int kStep = kLaneDoubles<L>;
   const auto smallest = L::fill_f64(kSmallestWeight), largest = L::fill_f64(kLargestWeight);
   auto sum = L::fill_f64(0);
   uint32_t wrong = 0;
-  const auto load = [&](const Weight* from, double* to) {
-    const auto w = L::load_f64(from);
+  const auto add = [&](auto w) {
     const uint32_t is_weight =
         (L::at_most_f64(smallest, w) & L::at_most_f64(w, largest)) |
         (L::at_most_f64(w, L::fill_f64(0)) & L::at_most_f64(L::fill_f64(0), w));
     wrong |= ~is_weight & ((1U << kStep) - 1);
     sum = L::add_f64(sum, w);
-    if (out != nullptr) L::store(to, L::as_u64(w));
   };
   int64_t i = 0;
   for (; i + kStep <= count; i += kStep)
-    load(weights + i, out + i);
-  if (i < count) {
-    Weight rest[kStep] = {};
-    for (int64_t e = i; e < count; ++e)
-      rest[e - i] = weights[e];
-    load(rest, out + i);
-  }
+    add(L::load_f64(weights + i));
+  if (i < count) add(L::load_f64(weights + i, static_cast<int>(count - i)));
   if (wrong != 0) return __builtin_nan("");
   alignas(64) double sums[kStep];
-  L::store(sums, L::as_u64(sum));
+  L::store_f64(sums, sum);
   double total = 0;
   for (const double of_lane : sums)
     total += of_lane;
   return total;
-}
-
-template <typename L>
-double sum_lanes(const double* weights, int64_t count) {
-  return load_weight_lanes<L>(weights, count, nullptr);
 }
 
 // Whether `a` is at most `b` in all 32-bit lanes.
@@ -134,6 +122,26 @@ double running_lanes(const float* weights, int64_t count, double before, double*
   const auto least = L::as_u32(L::fill_f32(static_cast<float>(out[count - 1] * 0x1p-28)));
   if (before == 0 && all_at_most<L>(L::add32(least, minus_1), lowest)) return out[count - 1];
   return add_in_order(weights, count, before, out);
+}
+
+template <typename L, typename Weight>
+int64_t share_lanes(const Weight* weights, int64_t count, double sum, double* out) {
+  constexpr int kStep = kLaneDoubles<L>;
+  int64_t kept = 0;
+  const auto divide = [&](const Weight* from, double* to) {
+    const auto share = L::div_f64(L::load_f64(from), L::fill_f64(sum));
+    L::store_f64(to, share);
+    kept += __builtin_popcount(L::at_most_f64(L::fill_f64(kSmallestWeight), share));
+  };
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep)
+    divide(weights + i, out + i);
+  if (i == count) return kept;
+  Weight rest[kStep] = {};
+  for (int64_t e = i; e < count; ++e)
+    rest[e - i] = weights[e];
+  divide(rest, out + i);
+  return kept;
 }
 
 // Weights times a bound times 2^31, with more slack than floats are off by; the second form those
@@ -272,13 +280,13 @@ int64_t smallest_lanes(const double* numbers, int64_t count, int64_t k, uint32_t
 
 template <typename L, typename Weight>
 WeightedScan<Weight> weighted_scan_lanes() {
-  return {sum_lanes<L>, running_lanes<L>, candidate_lanes<L, Weight>, number_lanes<L, Weight>};
+  return {sum_lanes<L>, running_lanes<L>, share_lanes<L, Weight>, candidate_lanes<L, Weight>,
+          number_lanes<L, Weight>};
 }
 
 template <typename L>
 WeightedKernel weighted_lanes() {
-  return {load_weight_lanes<L, float>, load_weight_lanes<L, double>,
-          weighted_scan_lanes<L, float>(), weighted_scan_lanes<L, double>(), smallest_lanes<L>};
+  return {weighted_scan_lanes<L, float>(), weighted_scan_lanes<L, double>(), smallest_lanes<L>};
 }
 
 }  // namespace ramet

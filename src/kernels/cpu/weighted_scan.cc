@@ -12,18 +12,6 @@ namespace {
 constexpr double kWeightedSlack = 1 + 0x1p-40;  // more than numbers are off by
 
 template <typename Weight>
-double load_weights(const Weight* weights, int64_t count, double* out) {
-  double sum = 0;
-  bool all_are = true;
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = static_cast<double>(weights[i]);
-    all_are &= is_weight(out[i]);
-    sum += out[i];
-  }
-  return all_are ? sum : std::numeric_limits<double>::quiet_NaN();
-}
-
-template <typename Weight>
 double sum_of(const Weight* weights, int64_t count) {
   double sum = 0;
   bool all_are = true;
@@ -40,6 +28,16 @@ double running_sums(const Weight* weights, int64_t count, double before, double*
   for (int64_t i = 0; i < count; ++i)
     out[i] = before += static_cast<double>(weights[i]);
   return sum_of(weights, count) >= 0 ? before : std::numeric_limits<double>::quiet_NaN();
+}
+
+template <typename Weight>
+int64_t shares_of(const Weight* weights, int64_t count, double sum, double* out) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<double>(weights[i]) / sum;
+    kept += out[i] >= kSmallestWeight ? 1 : 0;
+  }
+  return kept;
 }
 
 // As draw_word(), by what the value adds to a key.
@@ -95,10 +93,10 @@ int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uin
 }  // namespace
 
 WeightedKernel weighted_portable() {
-  return {load_weights<float>,
-          load_weights<double>,
-          {sum_of<float>, running_sums<float>, candidates_of<float>, numbers_of<float>},
-          {sum_of<double>, running_sums<double>, candidates_of<double>, numbers_of<double>},
+  return {{sum_of<float>, running_sums<float>, shares_of<float>, candidates_of<float>,
+           numbers_of<float>},
+          {sum_of<double>, running_sums<double>, shares_of<double>, candidates_of<double>,
+           numbers_of<double>},
           keep_smallest_found};
 }
 

@@ -1,5 +1,5 @@
-// The scan of a row by weighted sampling without replacement: which edges have the smallest
-// numbers exponential(word) / weight. docs/semantics.md, section 13.
+// The scan of a row by weighted sampling: its weights, and without replacement which edges have the
+// smallest numbers exponential(word) / weight. docs/semantics.md, section 13.
 //
 // Few edges can be among them, so a bound for the k-th number is guessed, and the logarithm is
 // taken of those edges alone whose number may be within it: -log u > a + a^2 / 2 for a = 1 - u.
@@ -32,6 +32,8 @@ struct WeightedScan {
   // Writes `before` plus the first weights, added one after the other. Returns the last of these
   // sums; not a number as sum().
   double (*running)(const Weight* weights, int64_t count, double before, double* out) = nullptr;
+  // Writes the weights over `sum`. Returns how many of them are at least kSmallestWeight.
+  int64_t (*shares)(const Weight* weights, int64_t count, double sum, double* out) = nullptr;
   // Writes the numbers i, ascending, of at least those edges whose number is at most `bound`.
   // Returns how many these are. Edges of weight 0 are not among them.
   int64_t (*candidates)(const DrawKeys& keys,
@@ -51,21 +53,12 @@ struct WeightedScan {
 };
 
 struct WeightedKernel {
-  // Writes `count` weights as doubles. Their sum, in any order; not a number if one is no weight.
-  double (*load32)(const float* weights, int64_t count, double* out) = nullptr;
-  double (*load64)(const double* weights, int64_t count, double* out) = nullptr;
   WeightedScan<float> scan32;
   WeightedScan<double> scan64;
   // Keeps the edges found, at most kMaxRanked, with fewer than k smaller numbers: k, or more where
   // numbers are equal. Returns how many.
   int64_t (*smallest)(const double* numbers, int64_t count, int64_t k, uint32_t* found) = nullptr;
 
-  double load(const float* weights, int64_t count, double* out) const {
-    return load32(weights, count, out);
-  }
-  double load(const double* weights, int64_t count, double* out) const {
-    return load64(weights, count, out);
-  }
   [[nodiscard]] const WeightedScan<float>& scan(const float* /*weights*/) const { return scan32; }
   [[nodiscard]] const WeightedScan<double>& scan(const double* /*weights*/) const { return scan64; }
 };
