@@ -34,10 +34,11 @@ constexpr typename L::F64 cubic_lanes(const double* table, typename L::U64 posit
       L::bit_and(L::template shift_left<52 - kBits>(position), L::fill64(kFractionBits));
   const auto x =
       L::add_f64(L::as_f64(L::add64(fraction, L::fill64(kBitsOfOne))), L::fill_f64(-1.0));
-  auto y = L::gather_f64(table + 3, row);
+  typename L::F64 of[4] = {};
+  L::load_rows_of_4(table, row, of);
   for (int power = 2; power >= 0; --power)
-    y = L::add_f64(L::mul_f64(y, x), L::gather_f64(table + power, row));
-  return y;
+    of[power] = L::add_f64(L::mul_f64(of[power + 1], x), of[power]);
+  return of[0];
 }
 
 // The normal whose upper tail is the word, of which the top 53 bits count.

@@ -32,7 +32,10 @@ struct Scalar {
   static constexpr F64 div_f64(F64 a, F64 b) { return a / b; }
   static constexpr F64 as_f64(U64 a) { return std::bit_cast<double>(a); }
   static constexpr U64 as_u64(F64 a) { return std::bit_cast<uint64_t>(a); }
-  static constexpr F64 gather_f64(const double* table, U64 row) { return table[row]; }
+  static constexpr void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    for (int i = 0; i < 4; ++i)
+      out[i] = table[row + static_cast<U64>(i)];
+  }
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/block_sum.h"
@@ -44,7 +45,7 @@ class LaborEdges {
   }
 
   // Of the edges that of() gave last: their parts of the row's weight. Empty without weights.
-  [[nodiscard]] std::span<const double> shares() const { return shares_; }
+  [[nodiscard]] std::span<const double> shares() const { return {shares_.data(), num_shares_}; }
 
   // Asks for the weights of a row that of() will be called with soon.
   template <typename Index>
@@ -61,54 +62,72 @@ class LaborEdges {
  private:
   template <typename Weight>
   Edges with_weight(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
-    load(weights, row, allowed);
-    const double sum = sum_in_blocks(shares_.size(), [&](size_t j) { return shares_[j]; });
-    int64_t left_out = 0;
-    for (double& share : shares_) {
-      share = sum == 0 ? 0 : share / sum;
-      left_out += share >= kSmallestWeight ? 0 : 1;
+    const WeightedScan<Weight>& scan = kernel_.scan(weights.data());
+    const int64_t size = allowed.size();
+    shares_.resize(std::max(shares_.size(), static_cast<size_t>(size + kWeightedPadding)));
+    double sum = 0;  // in blocks
+    for (int64_t first = 0; first < size; first += kSumBlock)
+      sum += block_sum(scan, weights, row, allowed, first);
+    int64_t kept = 0;
+    for (int64_t first = 0; first < size && sum > 0; first += kSumBlock)
+      kept += scan.shares(block(weights, row, allowed, first), std::min(kSumBlock, size - first),
+                          sum, shares_.data() + first);
+    num_shares_ = static_cast<size_t>(kept);
+    if (kept == size) return allowed;
+    numbers_.resize(static_cast<size_t>(size));
+    allowed.copy(0, size, numbers_.data());
+    size_t to = 0;
+    for (size_t j = 0; j < numbers_.size() && to < num_shares_; ++j) {
+      numbers_[to] = numbers_[j];
+      shares_[to] = shares_[j];
+      to += shares_[j] >= kSmallestWeight ? 1 : 0;
     }
-    if (left_out == 0) return allowed;
-    numbers_.resize(shares_.size());
-    allowed.copy(0, allowed.size(), numbers_.data());
-    size_t kept = 0;
-    for (size_t j = 0; j < shares_.size(); ++j) {
-      numbers_[kept] = numbers_[j];
-      shares_[kept] = shares_[j];
-      kept += shares_[j] >= kSmallestWeight ? 1 : 0;
-    }
-    numbers_.resize(kept);
-    shares_.resize(kept);
+    numbers_.resize(num_shares_);
     return Edges(numbers_);
   }
 
-  // Writes the weights to shares_. kInvalidArgument for what is no weight.
+  // The weights of up to kSumBlock edges from the first-th on, until the next call.
   template <typename Weight>
-  void load(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
-    shares_.resize(static_cast<size_t>(allowed.size()));
-    for (int64_t first = 0; first < allowed.size(); first += kTogether) {
-      const int64_t count = std::min(kTogether, allowed.size() - first), begin = allowed[first];
-      double* const out = shares_.data() + first;
-      if (allowed[first + count - 1] - begin == count - 1 &&  // side by side
-          !std::isnan(kernel_.load(weights.data() + row.begin + begin, count, weight_.data()))) {
-        std::copy_n(weight_.data(), count, out);
-      } else {
-        for (int64_t j = 0; j < count; ++j)
-          out[j] = checked_weight(weights, row.begin + allowed[first + j], table_, task_.edges);
-      }
-    }
+  const Weight* block(std::span<const Weight> weights,
+                      const Row& row,
+                      const Edges& allowed,
+                      int64_t first) {
+    const int64_t count = std::min(kSumBlock, allowed.size() - first);
+    const Weight* const of_row = weights.data() + row.begin;
+    if (allowed[first + count - 1] - allowed[first] == count - 1)  // side by side
+      return of_row + allowed[first];
+    auto& copied = std::get<std::array<Weight, kSumBlock>>(weight_);
+    for (int64_t j = 0; j < count; ++j)
+      copied[static_cast<size_t>(j)] = of_row[allowed[first + j]];
+    return copied.data();
   }
 
-  static constexpr int64_t kTogether = 1024;  // weights that are loaded
+  // kInvalidArgument for what is no weight.
+  template <typename Weight>
+  double block_sum(const WeightedScan<Weight>& scan,
+                   std::span<const Weight> weights,
+                   const Row& row,
+                   const Edges& allowed,
+                   int64_t first) {
+    const int64_t count = std::min(kSumBlock, allowed.size() - first);
+    double sum = scan.running(block(weights, row, allowed, first), count, 0, running_.data());
+    if (!std::isnan(sum)) return sum;
+    sum = 0;
+    for (int64_t j = 0; j < count; ++j)
+      sum += checked_weight(weights, row.begin + allowed[first + j], table_, task_.edges);
+    return sum;
+  }
 
   const RelationTask<Id>& task_;
   const std::string& table_;
   std::optional<EdgesInTime<Id>> in_time_;
   const Array* weights_ = nullptr;
   std::vector<int64_t> numbers_;
-  std::vector<double> shares_;
+  std::vector<double> shares_;  // the first num_shares_
+  size_t num_shares_ = 0;
   WeightedKernel kernel_ = best_kernels().weighted;
-  alignas(64) std::array<double, kTogether + kWeightedPadding> weight_ = {};
+  std::array<double, kSumBlock + kWeightedPadding> running_ = {};
+  std::tuple<std::array<float, kSumBlock>, std::array<double, kSumBlock>> weight_ = {};
 };
 
 }  // namespace ramet

@@ -22,11 +22,11 @@
 
 namespace ramet {
 
-// The first of the ascending `sums` that exceeds `value`; the last exceeds it. By masks, for nobody
-// can predict the branches.
-inline int64_t first_above(const std::vector<double>& sums, double value) {
+// The first of `size` ascending `sums` that exceeds `value`; the last exceeds it. By masks, for
+// nobody can predict the branches.
+inline int64_t first_above(const double* sums, size_t size, double value) {
   size_t first = 0;
-  for (size_t size = sums.size(); size > 1;) {
+  while (size > 1) {
     const size_t half = size / 2;
     first += half & (0 - static_cast<size_t>(sums[first + half - 1] <= value));
     size -= half;
@@ -44,6 +44,18 @@ inline void insert_ascending(std::vector<int64_t>& values, int64_t x) {
   }
   values.push_back(x);
 }
+
+inline constexpr int64_t kWeightedSpan = 1024;  // edges that are looked at together
+
+// The streams of the first edges of a row.
+struct CountedStreams {
+  alignas(64) std::array<uint64_t, kWeightedSpan> of = {};
+  constexpr CountedStreams() {
+    for (size_t x = 0; x < of.size(); ++x)
+      of[x] = stream_of_value(x);
+  }
+};
+inline constexpr CountedStreams kCountedStreams;
 
 // Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
 // exponential number divided by the weight is the time at which an edge is drawn, if edges are
@@ -91,47 +103,66 @@ class WeightedRule {
   }
 
  private:
-  static constexpr int64_t kSpan = 1024;  // edges that are looked at together
+  static constexpr int64_t kSpan = kWeightedSpan;
   static constexpr double kNoBound = std::numeric_limits<double>::max();
   template <typename T>
   using OfSpan = std::array<T, kSpan + kWeightedPadding>;
 
-  [[nodiscard]] double weight(const Row& row, int64_t x) const {
-    return checked_weight(weights_, row.begin + x, method_.table, task_.edges);
+  // Some edges of a row. Weights lie where the table has them, which others may write to: what is
+  // read again may be anything.
+  struct Span {
+    int64_t count, first;  // the first edge's number in its row
+    bool side_by_side;
+    const uint64_t* streams;  // of numbers from 0 on, where side by side
+    const Weight* weights;
+  };
+
+  // `keys` for the edges of a span.
+  static DrawKeys keys_of(const Span& span, const DrawKeys& keys) {
+    return span.side_by_side ? beginning_at(keys, span.first) : keys;
+  }
+  [[nodiscard]] int64_t number_in_row(const Span& span, size_t e) const {
+    return span.side_by_side ? span.first + static_cast<int64_t>(e) : x_[e];
   }
 
-  // Calls body(count) for one span of the row's edges after the other, whose numbers in the row are
-  // in x_ and whose weights are in weight_. Returns the sum of all weights, in any order.
+  // The edges from the first-th of a row on, until the next call.
+  template <typename Edges>
+  Span span_at(const Row& row, const Edges& edges, int64_t first) {
+    const int64_t count = std::min(kSpan, edges.size() - first), x = edges[first];
+    if (edges[first + count - 1] - x == count - 1)
+      return {count, x, true, kCountedStreams.of.data(), weights_.data() + row.begin + x};
+    edges.copy(first, count, x_.data());
+    for (size_t e = 0; e < static_cast<size_t>(count); ++e) {
+      stream_[e] = stream_of_value(static_cast<uint64_t>(x_[e]));
+      weight_[e] = weights_[static_cast<size_t>(row.begin + x_[e])];
+    }
+    return {count, x, false, stream_.data(), weight_.data()};
+  }
+
+  // The sum of the weights, or nearly. kInvalidArgument where one is none.
+  double checked_sum(const Row& row, const Span& span) const {
+    double sum = scan_.sum(span.weights, span.count);
+    if (!std::isnan(sum)) return sum;
+    sum = 0;
+    for (size_t e = 0; e < static_cast<size_t>(span.count); ++e)
+      sum +=
+          checked_weight(weights_, row.begin + number_in_row(span, e), method_.table, task_.edges);
+    return sum;
+  }
+
+  // Calls body(span) for one span of the row's edges after the other.
   template <typename Edges, typename Body>
-  double for_each_span(const Row& row, const Edges& edges, Body&& body) {
-    double sum = 0;
-    for (int64_t first = 0; first < edges.size(); first += kSpan) {
-      const int64_t count = std::min(kSpan, edges.size() - first);
-      edges.copy(first, count, x_.data());
-      sum += load_weights(row, count);
-      body(count);
-    }
-    return sum;
-  }
-
-  double load_weights(const Row& row, int64_t count) {
-    double sum = std::numeric_limits<double>::quiet_NaN();
-    if (x_[static_cast<size_t>(count - 1)] - x_[0] == count - 1)  // side by side
-      sum = kernel_.load(weights_.data() + row.begin + x_[0], count, weight_.data());
-    if (std::isnan(sum)) {
-      sum = 0;
-      for (size_t e = 0; e < static_cast<size_t>(count); ++e)
-        sum += weight_[e] = weight(row, x_[e]);
-    }
-    std::fill_n(weight_.begin() + count, kWeightedPadding, 0.0);
-    return sum;
+  void for_each_span(const Row& row, const Edges& edges, Body&& body) {
+    for (int64_t first = 0; first < edges.size(); first += kSpan)
+      body(span_at(row, edges, first));
   }
 
   template <typename Edges>
   void take_positive(const Row& row, const Edges& edges) {
-    for_each_span(row, edges, [&](int64_t count) {
-      for (size_t e = 0; e < static_cast<size_t>(count); ++e)
-        if (weight_[e] > 0) picked_.push_back(x_[e]);
+    for_each_span(row, edges, [&](const Span& span) {
+      checked_sum(row, span);
+      for (size_t e = 0; e < static_cast<size_t>(span.count); ++e)
+        if (span.weights[e] > 0) picked_.push_back(number_in_row(span, e));
     });
   }
 
@@ -140,27 +171,36 @@ class WeightedRule {
   // small.
   template <typename Edges>
   void draw_distinct(const DrawKeys& keys, const Row& row, const Edges& edges) {
-    const double sum = for_each_span(row, edges, [](int64_t) {});
+    double sum = 0;
+    Span last = {};
+    for_each_span(row, edges, [&](const Span& span) {
+      sum += checked_sum(row, span);
+      last = span;
+    });
     if (sum == 0) return;
     const auto size = static_cast<double>(edges.size()), k = static_cast<double>(task_.fanout);
     const double wanted = k + 2 * std::sqrt(k) + 3;
     double bound = wanted < 0.75 * size ? wanted / (size - wanted / 2) * (size / sum) : kNoBound;
-    for (int tries = 1; !find_within(keys, row, edges, bound); ++tries)
+    const auto is_found = [&] {
+      return edges.size() <= kSpan ? find_in_span(keys, row, edges, last, bound)
+                                   : find_in_spans(keys, row, edges, bound);
+    };
+    for (int tries = 1; !is_found(); ++tries)
       bound = tries < 3 ? 8 * bound : kNoBound;
   }
 
-  // Draws if k numbers are at most `bound`, or if there is no bound.
+  // Draws from a row of one span if k numbers are at most `bound`, or if there is no bound.
   template <typename Edges>
-  bool find_within(const DrawKeys& keys, const Row& row, const Edges& edges, double bound) {
-    if (edges.size() > kSpan) return find_in_spans(keys, row, edges, bound);
+  bool find_in_span(
+      const DrawKeys& keys, const Row& row, const Edges& edges, const Span& span, double bound) {
     const int64_t k = task_.fanout;
-    const auto [found, within] = find_numbers(keys, edges.size(), bound);
+    const auto [found, within] = find_numbers(keys, span, bound);
     if (within < k && bound != kNoBound) return false;
     if (found > k &&
         (found > kMaxRanked || kernel_.smallest(number_.data(), found, k, found_.data()) != k))
       return find_in_spans(keys, row, edges, bound);  // many, or equal ones
     for (size_t e = 0; e < static_cast<size_t>(std::min(found, k)); ++e)
-      picked_.push_back(x_[found_[e]]);
+      picked_.push_back(number_in_row(span, found_[e]));
     return true;
   }
 
@@ -169,11 +209,12 @@ class WeightedRule {
   };
 
   // The numbers of the span that may be within the bound, and of those how many are.
-  Counts find_numbers(const DrawKeys& keys, int64_t count, double bound) {
-    const int64_t found = kernel_.candidates(keys, x_.data(), weight_.data(), count, bound,
-                                             word_.data(), found_.data());
-    return {found, kernel_.numbers(word_.data(), weight_.data(), found_.data(), found, bound,
-                                   number_.data())};
+  Counts find_numbers(const DrawKeys& keys, const Span& span, double bound) {
+    const DrawKeys of_span = keys_of(span, keys);
+    const int64_t found =
+        scan_.candidates(of_span, span.streams, span.weights, span.count, bound, found_.data());
+    return {found, scan_.numbers(of_span, span.streams, span.weights, found_.data(), found, bound,
+                                 number_.data())};
   }
 
   // The same for rows of any length.
@@ -182,16 +223,16 @@ class WeightedRule {
     const int64_t k = task_.fanout;
     double limit = bound;  // k edges before have smaller numbers
     smallest_.clear();
-    for_each_span(row, edges, [&](int64_t count) {
-      const int64_t found = find_numbers(keys, count, limit).found;
+    for_each_span(row, edges, [&](const Span& span) {
+      const int64_t found = find_numbers(keys, span, limit).found;
       for (size_t e = 0; e < static_cast<size_t>(found); ++e)
-        smallest_.push_back({number_[e], x_[found_[e]]});
+        if (number_[e] <= limit) smallest_.push_back({number_[e], number_in_row(span, found_[e])});
       if (std::ssize(smallest_) < 2 * k) return;
       keep_smallest(smallest_, k);
       limit = std::min(limit, largest_kept());
     });
     keep_smallest(smallest_, k);
-    if (bound != kNoBound && (std::ssize(smallest_) < k || largest_kept() > bound)) return false;
+    if (bound != kNoBound && std::ssize(smallest_) < k) return false;
     for (const auto& edge : smallest_)
       picked_.push_back(edge.x);
     return true;
@@ -205,22 +246,25 @@ class WeightedRule {
   template <typename Edges>
   void draw(const DrawKeys& keys, const Row& row, const Edges& edges) {
     constexpr int64_t kFew = 32;
-    sums_.clear();
-    double sum = 0;
-    for_each_span(row, edges, [&](int64_t count) {
-      const size_t before = sums_.size();
-      sums_.resize(before + static_cast<size_t>(count));
-      double running = sum;  // in a register
-      for (size_t e = 0; e < static_cast<size_t>(count); ++e)
-        sums_[before + e] = running += weight_[e];
-      sum = running;
+    const auto size = static_cast<size_t>(edges.size());
+    sums_.resize(std::max(sums_.size(), size + kWeightedPadding));
+    double sum = 0, *sums = sums_.data();
+    for_each_span(row, edges, [&](const Span& span) {
+      const double before = std::exchange(sum, scan_.running(span.weights, span.count, sum, sums));
+      if (std::isnan(sum)) {
+        checked_sum(row, span);
+        sum = before;
+        for (int64_t e = 0; e < span.count; ++e)
+          sums[e] = sum += static_cast<double>(span.weights[e]);
+      }
+      sums += span.count;
     });
     if (sum == 0) return;
     if (task_.fanout > kMaxPicks / task_.num_dst())
       throw_too_many_picks(task_.edges, task_.fanout, task_.num_dst(), kMaxPicks);
     for (int64_t t = 0; t < task_.fanout; ++t) {
       const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
-      const int64_t x = edges[first_above(sums_, u * sum)];  // u * sum < sum
+      const int64_t x = edges[first_above(sums_.data(), size, u * sum)];  // u * sum < sum
       if (task_.fanout <= kFew) {
         insert_ascending(picked_, x);
       } else {
@@ -236,10 +280,12 @@ class WeightedRule {
   const std::span<const Weight> weights_;
   RowEdges edges_;
   WeightedKernel kernel_ = best_kernels().weighted;
-  alignas(64) OfSpan<double> weight_ = {};
+  WeightedScan<Weight> scan_ = kernel_.scan(weights_.data());
   alignas(64) OfSpan<double> number_ = {};
-  alignas(64) OfSpan<uint64_t> word_ = {};
   alignas(64) OfSpan<uint32_t> found_ = {};
+  // Of edges that are not side by side.
+  alignas(64) OfSpan<uint64_t> stream_ = {};
+  OfSpan<Weight> weight_ = {};
   OfSpan<int64_t> x_ = {};
   std::vector<NumberedEdge<double>> smallest_;
   std::vector<double> sums_;

@@ -20,20 +20,81 @@ constexpr int64_t kMost = 100;
 template <typename T>
 using Padded = std::array<T, kMost + kWeightedPadding>;
 
-struct Edges {
-  alignas(64) Padded<double> weight = {};
-  Padded<int64_t> x = {};
-};
-
 // Every third weight is 0, and the others are of very different sizes.
-Edges some_edges(int64_t count, uint64_t key) {
-  Edges edges;
-  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-    edges.x[i] = static_cast<int64_t>(absorb(key, i) >> 30);
-    if (i % 3 != 1)
-      edges.weight[i] = minus_log(fraction_of(absorb(key, i))) * (i % 7 == 0 ? 50 : 1);
+template <typename Weight>
+std::vector<Weight> some_weights(int64_t count, double unit) {
+  std::vector<Weight> weights(static_cast<size_t>(count));
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double size = minus_log(fraction_of(mix64(i))) * (i % 7 == 0 ? 50 : 1);
+    weights[i] = static_cast<Weight>(i % 3 == 1 ? 0 : size * unit);
   }
-  return edges;
+  return weights;
+}
+
+template <typename Weight>
+void check_numbers(const WeightedScan<Weight>& scan,
+                   const DrawKeys& keys,
+                   int64_t count,
+                   double unit,
+                   double bound) {
+  const std::vector<Weight> weights = some_weights<Weight>(count, unit);
+  alignas(64) Padded<uint64_t> stream = {};
+  for (size_t i = 0; i < stream.size(); ++i)
+    stream[i] = stream_of_value(3 * i);
+  alignas(64) Padded<uint32_t> found = {};
+  alignas(64) Padded<double> number = {};
+  const int64_t size =
+      scan.candidates(keys, stream.data(), weights.data(), count, bound, found.data());
+  const int64_t within =
+      scan.numbers(keys, stream.data(), weights.data(), found.data(), size, bound, number.data());
+  int64_t position = 0, expected = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto weight = static_cast<double>(weights[i]);
+    const double obvious = minus_log(fraction_of(draw_word(keys, 3 * i))) / weight;
+    const bool is_within = weight > 0 && obvious <= bound;
+    expected += is_within ? 1 : 0;
+    const auto at = static_cast<size_t>(position);
+    if (position < size && found[at] == i) {
+      REQUIRE(weight > 0);
+      REQUIRE(number[at] == obvious);
+      ++position;
+    } else {
+      REQUIRE_FALSE(is_within);
+    }
+  }
+  REQUIRE(position == size);
+  REQUIRE(within == expected);
+}
+
+// Sums in the order of the edges, shares, and what is no weight.
+template <typename Weight>
+void check_sums(const WeightedScan<Weight>& scan, const std::vector<Weight>& weights) {
+  const auto count = static_cast<int64_t>(weights.size());
+  for (const double before : {0.0, 0.3}) {
+    std::vector<double> expected, running(weights.size() + kWeightedPadding);
+    double sum = before;
+    for (const Weight weight : weights)
+      expected.push_back(sum += static_cast<double>(weight));
+    REQUIRE(scan.running(weights.data(), count, before, running.data()) == sum);
+    REQUIRE(std::equal(expected.begin(), expected.end(), running.begin()));
+    CHECK(scan.sum(weights.data(), count) == doctest::Approx(sum - before).epsilon(1e-4));
+  }
+  std::vector<double> shares(weights.size() + kWeightedPadding);
+  const int64_t kept = scan.shares(weights.data(), count, 0x1.8p5, shares.data());
+  CHECK(kept == std::count_if(weights.begin(), weights.end(), [](Weight w) { return w > 0; }));
+  for (size_t i = 0; i < weights.size(); ++i)
+    REQUIRE(shares[i] == static_cast<double>(weights[i]) / 0x1.8p5);
+  std::vector<double> none = {-1.0, -1e-40, HUGE_VAL, std::nan("")};
+  if (sizeof(Weight) == sizeof(double)) none.insert(none.end(), {1e-291, 1e291});
+  for (const double value : none) {
+    for (size_t bad = 0; bad < weights.size(); ++bad) {
+      std::vector<Weight> wrong = weights;
+      std::vector<double> running(weights.size() + kWeightedPadding);
+      wrong[bad] = static_cast<Weight>(value);
+      REQUIRE(std::isnan(scan.sum(wrong.data(), count)));
+      REQUIRE(std::isnan(scan.running(wrong.data(), count, 0, running.data())));
+    }
+  }
 }
 
 }  // namespace
@@ -42,35 +103,39 @@ Edges some_edges(int64_t count, uint64_t key) {
 TEST_CASE("every kernel finds the edges within a bound, and gives their numbers bit by bit") {
   for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
     for (int64_t count = 0; count <= kMost; ++count) {
-      const Edges edges = some_edges(count, static_cast<uint64_t>(count));
       for (const DrawKeys& keys : {DrawKeys{mix64(9)}, DrawKeys{9, 10, mixture_of(3, 8)}}) {
         for (const double bound : {0.0, 0.3, 1.0, 20.0, std::numeric_limits<double>::max()}) {
-          alignas(64) Padded<uint64_t> word = {};
-          alignas(64) Padded<uint32_t> found = {};
-          alignas(64) Padded<double> number = {};
-          const int64_t size = kernel.candidates(keys, edges.x.data(), edges.weight.data(), count,
-                                                 bound, word.data(), found.data());
-          const int64_t within = kernel.numbers(word.data(), edges.weight.data(), found.data(),
-                                                size, bound, number.data());
-          int64_t position = 0, expected = 0;
-          for (uint32_t i = 0; i < count; ++i) {
-            const uint64_t of_edge = draw_word(keys, static_cast<uint64_t>(edges.x[i]));
-            const double obvious = minus_log(fraction_of(of_edge)) / edges.weight[i];
-            const bool is_within = edges.weight[i] > 0 && obvious <= bound;
-            expected += is_within ? 1 : 0;
-            const auto at = static_cast<size_t>(position);
-            if (position < size && found[at] == i) {
-              REQUIRE(edges.weight[i] > 0);
-              REQUIRE(number[at] == obvious);
-              ++position;
-            } else {
-              REQUIRE_FALSE(is_within);
-            }
-          }
-          REQUIRE(position == size);
-          REQUIRE(within == expected);
+          check_numbers(kernel.scan32, keys, count, 1, bound);
+          check_numbers(kernel.scan64, keys, count, 1, bound);
         }
       }
+    }
+  }
+}
+
+// docs/semantics.md, section 13.
+TEST_CASE("numbers of tiny and of huge weights are found, too") {
+  for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
+    for (const double bound : {0.01, 0.3, 20.0}) {
+      for (const double unit : {1e-44, 1e-38, 1e-30, 1e30, 1e36})
+        check_numbers(kernel.scan32, DrawKeys{mix64(5)}, kMost, unit, bound / unit);
+      for (const double unit : {1e-288, 1e-250, 1e250, 1e287})
+        check_numbers(kernel.scan64, DrawKeys{mix64(5)}, kMost, unit, bound / unit);
+    }
+  }
+}
+
+// docs/semantics.md, section 13. The sums of the first are exact, those of the second are not, and
+// the third ends denormal.
+TEST_CASE("running sums are those in order") {
+  for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
+    for (int64_t count = 1; count <= 40; ++count) {
+      std::vector<float> weights = some_weights<float>(count, 1);
+      check_sums(kernel.scan64, some_weights<double>(count, 1));
+      check_sums(kernel.scan32, weights);
+      weights[0] = 0x1.2p30F;
+      check_sums(kernel.scan32, weights);
+      check_sums(kernel.scan32, some_weights<float>(count, 1e-42));
     }
   }
 }
@@ -100,28 +165,6 @@ TEST_CASE("the smallest numbers are kept, and all equal ones at the end") {
         }
         const int64_t size = kernel.smallest(number.data(), count, k, found.data());
         REQUIRE(std::vector<uint32_t>(found.begin(), found.begin() + size) == expected);
-      }
-    }
-  }
-}
-
-TEST_CASE("weights are summed, and what is none is seen at every position") {
-  for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
-    for (size_t count = 1; count <= 40; ++count) {
-      std::vector<float> weights(count);
-      double sum = 0;
-      for (size_t i = 0; i < count; ++i)
-        sum += weights[i] = static_cast<float>(i % 5);
-      alignas(64) Padded<double> out;
-      const auto size = static_cast<int64_t>(count);
-      REQUIRE(kernel.load(weights.data(), size, out.data()) == sum);
-      REQUIRE(std::equal(weights.begin(), weights.end(), out.begin()));
-      for (size_t bad = 0; bad < count; ++bad) {
-        std::vector<double> wrong(weights.begin(), weights.end());
-        for (const double value : {-1.0, 1e-291, 1e291, std::nan("")}) {
-          wrong[bad] = value;
-          REQUIRE(std::isnan(kernel.load(wrong.data(), size, out.data())));
-        }
       }
     }
   }

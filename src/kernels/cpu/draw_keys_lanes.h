@@ -21,6 +21,8 @@ struct PlainKeys {
   static PlainKeys fill(const DrawKeys& keys) { return {L::fill64(keys.now)}; }
   PlainKeys absorb(U64 stream) const { return {draw(stream)}; }
   U64 draw(U64 stream) const { return mix64_lanes<L>(L::add64(key, stream)); }
+  // Words of which only the upper 31 bits are right.
+  U64 draw_top(U64 stream) const { return mix64_top_lanes<L>(L::add64(key, stream)); }
 
   U64 key;
 };
@@ -38,6 +40,7 @@ struct DependentKeys {
   U64 draw(U64 stream) const {
     return dependent_lanes<L>(now.draw(stream), next.draw(stream), *mixture);
   }
+  U64 draw_top(U64 stream) const { return draw(stream); }
 
   PlainKeys<L> now, next;
   const Mixture* mixture;

@@ -11,11 +11,17 @@ namespace ramet {
 
 inline constexpr uint64_t kLaneGolden = 0x9e3779b97f4a7c15ULL;  // kGolden of ramet/random.h
 
+// Its upper 31 bits are those of mix64, the others are not.
+template <typename L>
+typename L::U64 mix64_top_lanes(typename L::U64 x) {
+  x = L::mul64(L::bit_xor(x, L::template shift_right<30>(x)), 0xbf58476d1ce4e5b9ULL);
+  return L::mul64(L::bit_xor(x, L::template shift_right<27>(x)), 0x94d049bb133111ebULL);
+}
+
 // mix64 of ramet/random.h.
 template <typename L>
 typename L::U64 mix64_lanes(typename L::U64 x) {
-  x = L::mul64(L::bit_xor(x, L::template shift_right<30>(x)), 0xbf58476d1ce4e5b9ULL);
-  x = L::mul64(L::bit_xor(x, L::template shift_right<27>(x)), 0x94d049bb133111ebULL);
+  x = mix64_top_lanes<L>(x);
   return L::bit_xor(x, L::template shift_right<31>(x));
 }
 

@@ -29,6 +29,7 @@ struct Avx2 {
   using U32 = __m256i;
   using U64 = __m256i;
   using F64 = __m256d;    // as many as of U64
+  using F32 = __m256;     // as many as of U32
   using Truth = __m256i;  // all ones or all zeros in each lane
   static constexpr int kCount = 8;
 
@@ -69,7 +70,66 @@ struct Avx2 {
   static F64 load_f64(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
   static F64 as_f64(U64 a) { return _mm256_castsi256_pd(a); }
   static U64 as_u64(F64 a) { return _mm256_castpd_si256(a); }
-  static F64 gather_f64(const double* table, U64 row) { return _mm256_i64gather_pd(table, row, 8); }
+  // out[i]: table[row + i] for each row. A load for each, and transposing, which is faster than a
+  // gather for each i.
+  static void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    alignas(32) uint64_t first[4];
+    store(first, row);
+    const F64 a = load_f64(table + first[0]), b = load_f64(table + first[1]);
+    const F64 c = load_f64(table + first[2]), d = load_f64(table + first[3]);
+    const F64 low = _mm256_unpacklo_pd(a, b), low_next = _mm256_unpacklo_pd(c, d);
+    const F64 high = _mm256_unpackhi_pd(a, b), high_next = _mm256_unpackhi_pd(c, d);
+    out[0] = _mm256_permute2f128_pd(low, low_next, 0x20);
+    out[1] = _mm256_permute2f128_pd(high, high_next, 0x20);
+    out[2] = _mm256_permute2f128_pd(low, low_next, 0x31);
+    out[3] = _mm256_permute2f128_pd(high, high_next, 0x31);
+  }
+  // table[row[i]] in each lane i; by single loads, which some processors do much faster than a
+  // gather.
+  static F64 load_f64(const double* table, const uint32_t* row) {
+    return _mm256_setr_pd(table[row[0]], table[row[1]], table[row[2]], table[row[3]]);
+  }
+  static F64 load_f64(const float* table, const uint32_t* row) {
+    return _mm256_cvtps_pd(_mm_setr_ps(table[row[0]], table[row[1]], table[row[2]], table[row[3]]));
+  }
+
+  static F32 fill_f32(float v) { return _mm256_set1_ps(v); }
+  static F32 add_f32(F32 a, F32 b) { return _mm256_add_ps(a, b); }
+  static F32 mul_f32(F32 a, F32 b) { return _mm256_mul_ps(a, b); }
+  static F32 load_f32(const float* p) { return _mm256_loadu_ps(p); }
+  // The first `count`, and then 0.
+  static F32 load_f32(const float* p, int count) {
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(count), iota32()));
+  }
+  static F64 load_f64(const double* p, int count) {
+    const U64 inside =
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_maskload_pd(p, inside);
+  }
+  static F32 narrow_f32(F64 low, F64 high) {
+    return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+  }
+  static U32 as_u32(F32 a) { return _mm256_castps_si256(a); }
+  static void store_f32(float* p, F32 a) { _mm256_store_ps(p, a); }
+  // The sums of lanes 0 to i, in each lane i, and lane kCount / 2 - 1 in all lanes.
+  static F64 running_f64(F64 a) {
+    const F64 zero = _mm256_setzero_pd();
+    a = add_f64(a, _mm256_blend_pd(_mm256_permute4x64_pd(a, _MM_SHUFFLE(2, 1, 0, 0)), zero, 1));
+    return add_f64(a, _mm256_permute2f128_pd(a, a, 0x08));
+  }
+  static F64 last_f64(F64 a) { return _mm256_permute4x64_pd(a, _MM_SHUFFLE(3, 3, 3, 3)); }
+  static void store_f64(double* p, F64 a) { _mm256_storeu_pd(p, a); }
+  // ~word >> 33 of the words of both.
+  static F32 below_top(U64 low, U64 high) {
+    const __m256 odd = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high),
+                                         _MM_SHUFFLE(3, 1, 3, 1));
+    const U32 top = _mm256_permute4x64_epi64(as_u32(odd), _MM_SHUFFLE(3, 1, 2, 0));
+    return _mm256_cvtepi32_ps(_mm256_srli_epi32(bit_xor(top, fill64(~uint64_t{0})), 1));
+  }
+  // A bit for each 32-bit lane with a < b.
+  static uint32_t less_f32(F32 a, F32 b) {
+    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
+  }
 
   static Truth nowhere() { return _mm256_setzero_si256(); }
   static Truth is_equal(U32 a, U32 b) { return _mm256_cmpeq_epi32(a, b); }

@@ -15,6 +15,7 @@ struct Avx512 {
   using U32 = __m512i;
   using U64 = __m512i;
   using F64 = __m512d;  // as many as of U64
+  using F32 = __m512;   // as many as of U32
   using Truth = __mmask16;
   static constexpr int kCount = 16;
 
@@ -51,7 +52,69 @@ struct Avx512 {
   static F64 load_f64(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
   static F64 as_f64(U64 a) { return _mm512_castsi512_pd(a); }
   static U64 as_u64(F64 a) { return _mm512_castpd_si512(a); }
-  static F64 gather_f64(const double* table, U64 row) { return _mm512_i64gather_pd(row, table, 8); }
+  // out[i]: table[row + i] for each row. A load for each, and transposing, which is faster than a
+  // gather for each i.
+  static void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    alignas(64) uint64_t first[8];
+    store(first, row);
+    const auto both = [&](int lane) {
+      return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(table + first[lane])),
+                                _mm256_loadu_pd(table + first[lane + 4]), 1);
+    };
+    const F64 a = both(0), b = both(1), c = both(2), d = both(3);
+    const U64 even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    const U64 odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    const F64 low = _mm512_unpacklo_pd(a, b), low_next = _mm512_unpacklo_pd(c, d);
+    const F64 high = _mm512_unpackhi_pd(a, b), high_next = _mm512_unpackhi_pd(c, d);
+    out[0] = _mm512_permutex2var_pd(low, even, low_next);
+    out[1] = _mm512_permutex2var_pd(high, even, high_next);
+    out[2] = _mm512_permutex2var_pd(low, odd, low_next);
+    out[3] = _mm512_permutex2var_pd(high, odd, high_next);
+  }
+  // table[row[i]] in each lane i; by single loads, which some processors do much faster than a
+  // gather.
+  static F64 load_f64(const double* table, const uint32_t* row) {
+    return _mm512_setr_pd(table[row[0]], table[row[1]], table[row[2]], table[row[3]], table[row[4]],
+                          table[row[5]], table[row[6]], table[row[7]]);
+  }
+  static F64 load_f64(const float* table, const uint32_t* row) {
+    return _mm512_cvtps_pd(_mm256_setr_ps(table[row[0]], table[row[1]], table[row[2]],
+                                          table[row[3]], table[row[4]], table[row[5]],
+                                          table[row[6]], table[row[7]]));
+  }
+
+  static F32 fill_f32(float v) { return _mm512_set1_ps(v); }
+  static F32 add_f32(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+  static F32 mul_f32(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
+  static F32 load_f32(const float* p) { return _mm512_loadu_ps(p); }
+  // The first `count`, and then 0.
+  static F32 load_f32(const float* p, int count) {
+    return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), p);
+  }
+  static F64 load_f64(const double* p, int count) { return _mm512_maskz_loadu_pd(first(count), p); }
+  static F32 narrow_f32(F64 low, F64 high) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high),
+                              1);
+  }
+  static U32 as_u32(F32 a) { return _mm512_castps_si512(a); }
+  static void store_f32(float* p, F32 a) { _mm512_store_ps(p, a); }
+  // The sums of lanes 0 to i, in each lane i, and lane kCount / 2 - 1 in all lanes.
+  static F64 running_f64(F64 a) {
+    const U64 zero = _mm512_setzero_si512();
+    a = add_f64(a, as_f64(_mm512_alignr_epi64(as_u64(a), zero, 7)));
+    a = add_f64(a, as_f64(_mm512_alignr_epi64(as_u64(a), zero, 6)));
+    return add_f64(a, as_f64(_mm512_alignr_epi64(as_u64(a), zero, 4)));
+  }
+  static F64 last_f64(F64 a) { return _mm512_permutexvar_pd(_mm512_set1_epi64(7), a); }
+  static void store_f64(double* p, F64 a) { _mm512_storeu_pd(p, a); }
+  // ~word >> 33 of the words of both.
+  static F32 below_top(U64 low, U64 high) {
+    const U32 odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    const U32 top = _mm512_permutex2var_epi32(low, odd, high);
+    return _mm512_cvtepi32_ps(_mm512_srli_epi32(bit_xor(top, fill64(~uint64_t{0})), 1));
+  }
+  // A bit for each 32-bit lane with a < b.
+  static uint32_t less_f32(F32 a, F32 b) { return widened(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)); }
 
   static Truth nowhere() { return 0; }
   static Truth is_equal(U32 a, U32 b) { return _mm512_cmpeq_epi32_mask(a, b); }

@@ -26,6 +26,7 @@ struct Neon {
   using U32 = uint64x2_t;  // one type for lanes of both widths, as other sets have it
   using U64 = uint64x2_t;
   using F64 = float64x2_t;   // as many as of U64
+  using F32 = float32x4_t;   // as many as of U32
   using Truth = uint64x2_t;  // all ones or all zeros in each lane
   static constexpr int kCount = 4;
 
@@ -68,10 +69,52 @@ struct Neon {
   static F64 load_f64(const float* p) { return vcvt_f64_f32(vld1_f32(p)); }
   static F64 as_f64(U64 a) { return vreinterpretq_f64_u64(a); }
   static U64 as_u64(F64 a) { return vreinterpretq_u64_f64(a); }
-  static F64 gather_f64(const double* table, U64 row) {
-    return vcombine_f64(vld1_f64(table + vgetq_lane_u64(row, 0)),
-                        vld1_f64(table + vgetq_lane_u64(row, 1)));
+  // out[i]: table[row + i] for each row.
+  static void load_rows_of_4(const double* table, U64 row, F64 (&out)[4]) {
+    const double* const a = table + vgetq_lane_u64(row, 0);
+    const double* const b = table + vgetq_lane_u64(row, 1);
+    for (int i = 0; i < 4; i += 2) {
+      out[i] = vzip1q_f64(vld1q_f64(a + i), vld1q_f64(b + i));
+      out[i + 1] = vzip2q_f64(vld1q_f64(a + i), vld1q_f64(b + i));
+    }
   }
+  // table[row[i]] in each lane i.
+  static F64 load_f64(const double* table, const uint32_t* row) {
+    return vcombine_f64(vld1_f64(table + row[0]), vld1_f64(table + row[1]));
+  }
+  static F64 load_f64(const float* table, const uint32_t* row) {
+    const float values[] = {table[row[0]], table[row[1]]};
+    return load_f64(values);
+  }
+
+  static F32 fill_f32(float v) { return vdupq_n_f32(v); }
+  static F32 add_f32(F32 a, F32 b) { return vaddq_f32(a, b); }
+  static F32 mul_f32(F32 a, F32 b) { return vmulq_f32(a, b); }
+  static F32 load_f32(const float* p) { return vld1q_f32(p); }
+  // The first `count`, and then 0.
+  static F32 load_f32(const float* p, int count) {
+    float values[4] = {};
+    for (int i = 0; i < 4 && i < count; ++i)
+      values[i] = p[i];
+    return load_f32(values);
+  }
+  static F64 load_f64(const double* p, int count) {
+    const double values[] = {count > 0 ? p[0] : 0, count > 1 ? p[1] : 0};
+    return load_f64(values);
+  }
+  static F32 narrow_f32(F64 low, F64 high) { return vcvt_high_f32_f64(vcvt_f32_f64(low), high); }
+  static U32 as_u32(F32 a) { return vreinterpretq_u64_f32(a); }
+  static void store_f32(float* p, F32 a) { vst1q_f32(p, a); }
+  // The sums of lanes 0 to i, in each lane i, and lane kCount / 2 - 1 in all lanes.
+  static F64 running_f64(F64 a) { return add_f64(a, vextq_f64(fill_f64(0), a, 1)); }
+  static F64 last_f64(F64 a) { return vdupq_laneq_f64(a, 1); }
+  static void store_f64(double* p, F64 a) { vst1q_f64(p, a); }
+  // ~word >> 33 of the words of both.
+  static F32 below_top(U64 low, U64 high) {
+    return vcvtq_f32_u32(vshrq_n_u32(vmvnq_u32(vuzp2q_u32(as32(low), as32(high))), 1));
+  }
+  // A bit for each 32-bit lane with a < b.
+  static uint32_t less_f32(F32 a, F32 b) { return bits(of32(vcltq_f32(a, b))); }
 
   static Truth nowhere() { return fill64(0); }
   static Truth is_equal(U32 a, U32 b) { return of32(vceqq_u32(as32(a), as32(b))); }

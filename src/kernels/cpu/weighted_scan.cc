@@ -1,7 +1,6 @@
 #include "weighted_scan.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "base/exponential_lanes.h"
@@ -10,59 +9,83 @@
 namespace ramet {
 namespace {
 
+constexpr double kWeightedSlack = 1 + 0x1p-40;  // more than numbers are off by
+
 template <typename Weight>
-double load_weights(const Weight* weights, int64_t count, double* out) {
+double sum_of(const Weight* weights, int64_t count) {
   double sum = 0;
   bool all_are = true;
   for (int64_t i = 0; i < count; ++i) {
-    out[i] = static_cast<double>(weights[i]);
-    all_are &= is_weight(out[i]);
-    sum += out[i];
+    const auto weight = static_cast<double>(weights[i]);
+    all_are &= is_weight(weight);
+    sum += weight;
   }
   return all_are ? sum : std::numeric_limits<double>::quiet_NaN();
 }
 
+template <typename Weight>
+double running_sums(const Weight* weights, int64_t count, double before, double* out) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = before += static_cast<double>(weights[i]);
+  return sum_of(weights, count) >= 0 ? before : std::numeric_limits<double>::quiet_NaN();
+}
+
+template <typename Weight>
+int64_t shares_of(const Weight* weights, int64_t count, double sum, double* out) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<double>(weights[i]) / sum;
+    kept += out[i] >= kSmallestWeight ? 1 : 0;
+  }
+  return kept;
+}
+
+// As draw_word(), by what the value adds to a key.
+uint64_t word_of(const DrawKeys& keys, uint64_t stream) {
+  const uint64_t now = mix64(keys.now + stream);
+  if (keys.mixture.plain) return now;
+  return dependent_word(now, mix64(keys.next + stream), keys.mixture);
+}
+
+template <typename Weight>
 int64_t candidates_of(const DrawKeys& keys,
-                      const int64_t* x,
-                      const double* weights,
+                      const uint64_t* streams,
+                      const Weight* weights,
                       int64_t count,
                       double bound,
-                      uint64_t* words,
                       uint32_t* found) {
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) {
-    words[i] = draw_word(keys, static_cast<uint64_t>(x[i]));
-    const double a = 1 - fraction_lanes<Scalar>(words[i]);
+    const double a = 1 - fraction_lanes<Scalar>(word_of(keys, streams[i]));
     found[size] = static_cast<uint32_t>(i);
-    size += a + a * a * 0.5 <= weights[i] * bound * kWeightedSlack ? 1 : 0;
+    size += a + a * a * 0.5 <= static_cast<double>(weights[i]) * bound * kWeightedSlack ? 1 : 0;
   }
   return size;
 }
 
-int64_t numbers_of(const uint64_t* words,
-                   const double* weights,
+template <typename Weight>
+int64_t numbers_of(const DrawKeys& keys,
+                   const uint64_t* streams,
+                   const Weight* weights,
                    const uint32_t* found,
                    int64_t count,
                    double bound,
                    double* out) {
   int64_t within = 0;
   for (int64_t i = 0; i < count; ++i) {
-    out[i] = minus_log_lanes<Scalar>(fraction_lanes<Scalar>(words[found[i]])) / weights[found[i]];
+    const double u = fraction_lanes<Scalar>(word_of(keys, streams[found[i]]));
+    out[i] = minus_log_lanes<Scalar>(u) / static_cast<double>(weights[found[i]]);
     within += out[i] <= bound ? 1 : 0;
   }
   return within;
 }
 
 int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uint32_t* found) {
-  if (count <= k) return count;
-  std::array<double, kMaxRanked> sorted = {};
-  std::copy_n(numbers, count, sorted.begin());
-  std::nth_element(sorted.begin(), sorted.begin() + k - 1, sorted.begin() + count);
-  const double kth = sorted[static_cast<size_t>(k - 1)];
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) {
+    const double own = numbers[i];
     found[size] = found[i];
-    size += numbers[i] <= kth ? 1 : 0;
+    size += std::count_if(numbers, numbers + count, [own](double n) { return n < own; }) < k;
   }
   return size;
 }
@@ -70,7 +93,10 @@ int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uin
 }  // namespace
 
 WeightedKernel weighted_portable() {
-  return {load_weights<float>, load_weights<double>, candidates_of, numbers_of,
+  return {{sum_of<float>, running_sums<float>, shares_of<float>, candidates_of<float>,
+           numbers_of<float>},
+          {sum_of<double>, running_sums<double>, shares_of<double>, candidates_of<double>,
+           numbers_of<double>},
           keep_smallest_found};
 }
 
