@@ -64,13 +64,13 @@ class CudaGraph {
 class CudaSampler {
  public:
   // kInvalidArgument, with why_cpu_samples(options), where that has a reason, and for a part of a
-  // graph. `pool` provides the
-  // arrays of minibatches and scratch memory. Scratch memory grows with the largest batch and is
-  // kept: 4 bytes per node of the graph (8 with LABOR-i), or in disjoint trees up to 48 per node of
-  // the batch and edge of a hop (in-edge, with LABOR-i); about 20 per edge of a hop; and 8 per
-  // in-edge of its destinations with Weighted, in dependent minibatches, and of rows in no order of
-  // times. `stream` must outlive the sampler. `order`: of reading the rows of destinations; sorting
-  // takes 20 more bytes of scratch memory each.
+  // graph. `pool` provides the arrays of minibatches and scratch memory. Scratch memory grows with
+  // the largest batch and is kept: 4 bytes per node of the graph (8 with LABOR-i), or in disjoint
+  // trees up to 48 per node of the batch and edge of a hop (in-edge, with LABOR-i); about 20 per
+  // edge of a hop; and 8 per in-edge of its destinations with Weighted, in dependent minibatches,
+  // of rows in no order of times, and of edge types with excluded edges. `stream` must outlive the
+  // sampler. `order`: of reading the rows of destinations; sorting takes 20 more bytes of scratch
+  // memory each.
   CudaSampler(std::shared_ptr<const CudaGraph> graph,
               SampleOptions options,
               std::shared_ptr<BufferPool> pool,
