@@ -1,6 +1,6 @@
-// Edges that no hop draws, in long rows, for several threads, wide ids and ranks: docs/semantics.md,
-// section 24. tests/python/sampling/test_excluded.py compares every method with the twin, in time,
-// too.
+// Edges that no hop draws, in long rows, for several threads, wide ids and ranks:
+// docs/semantics.md, section 24. tests/python/sampling/test_excluded.py compares every method with
+// the twin, in time, too.
 #include <doctest/doctest.h>
 
 #include <algorithm>
