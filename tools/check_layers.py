@@ -40,10 +40,10 @@ PUBLIC_HEADERS = {
     "kernels": "cuda",
     "device": "cuda_memory device_pieces",
     "exchange": "exchange",
-    "tables": "table cache_hits cuda_table device_table prefetch_sink record_table row_exchange table_rows whole_table",
+    "tables": "table cache_hits cuda_table device_table record_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint negatives subgraphs walks",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
-    "loader": "loader cache_by cooperative_loader cooperative_options device_options host_options links table_request",
+    "loader": "loader cooperative_loader links table_request",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {

@@ -21,15 +21,14 @@
 #include "ramet/array.h"
 #include "ramet/block_edges.h"
 #include "ramet/buffer_pool.h"
-#include "ramet/cooperative_options.h"
 #include "ramet/cuda.h"
-#include "ramet/device_options.h"
 #include "ramet/graph.h"
-#include "ramet/host_options.h"
 #include "ramet/links.h"
+#include "ramet/ownership.h"
 #include "ramet/placement.h"
-#include "ramet/prefetch_sink.h"
 #include "ramet/progress.h"
+#include "ramet/record_table.h"
+#include "ramet/row_order.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
 #include "ramet/subgraphs.h"
@@ -54,7 +53,50 @@ struct InputNodes {
 // batch are announced before the loop gets it, in the order of steps.
 struct PrefetchHints {
   int node_type = 0;
-  std::shared_ptr<PrefetchSink> sink;
+  std::shared_ptr<RecordTable> table;
+};
+
+// Which rows a cache holds: those of the nodes with most out-edges; of those that most of a few
+// sampled batches need. For host batches alone: the rows that were used last; those whose next use
+// is nearest (look_ahead_cache.h). kAuto: kDegree with a device, else kLookAhead in front of a disk
+// and of rows that are pulled, else kRecency.
+enum class CacheBy : uint8_t { kAuto, kDegree, kPresampling, kRecency, kLookAhead };
+
+inline constexpr int kMaxLookAhead = 65536;
+inline constexpr int64_t kMaxCachedRows = (int64_t{1} << 31) - 1;
+
+// The sources of rows of host batches.
+struct HostOptions {
+  // One per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
+  std::vector<Location> tables = {};
+  // Rows kept in memory, decoded, per table that is read at all nodes: the graph's tables, provided
+  // tables on a disk, and pulled rows. With kRecency and kLookAhead, and for pulled rows, one
+  // stream at a time has the cache; others read without it.
+  int64_t cache_rows = 0;
+  CacheBy cache_by = CacheBy::kAuto;
+  int look_ahead = 16;  // of kLookAhead: batches that are sampled before the rows of one are chosen
+};
+
+// Batches that are made on a CUDA device, and stay there.
+struct DeviceOptions {
+  int index = kHost;  // of the device; kHost: host batches
+  Location topology = Location::kAuto;
+  std::vector<Location> tables;  // one per LoaderOptions::tables; empty: all kAuto
+  int64_t copy_bytes = -1;       // of device memory for copies, at most; -1: half of what is free
+  int64_t cache_rows = 0;        // of each table that is read in place at all nodes
+  CacheBy cache_by = CacheBy::kAuto;
+  int max_sms = kEnoughSms;  // multiprocessors that gathering may use; 0: all
+  RowOrder order = RowOrder::kAuto;
+};
+
+// What ranks that cooperate say; a CooperativeLoader makes their batches.
+struct CooperativeOptions {
+  // Who owns which node. A rank reads the rows of its own nodes alone, and by kDegree or
+  // kPresampling it caches no others.
+  std::optional<Membership> membership = std::nullopt;
+  // Of kPresampling, as ranks sample together: by node type, int64 [nodes], in how many of the
+  // first batches each node is. Not kept.
+  std::vector<Array> presampled = {};
 };
 
 struct LoaderOptions {

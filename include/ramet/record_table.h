@@ -32,7 +32,6 @@
 
 #include "ramet/array.h"
 #include "ramet/ownership.h"
-#include "ramet/prefetch_sink.h"
 #include "ramet/row_reader.h"
 #include "ramet/table_rows.h"
 
@@ -77,12 +76,14 @@ struct HeldRecords {
   Array row_ids;                            // int64[slots]: the id of the row in each slot
 };
 
-class RecordTable final : public PrefetchSink {
+class RecordTable {
  public:
   // Rows of the first column, which is float32, float16 or bfloat16. kNotFound and kIo where the
   // folder refuses a file; kNoSpace if the cache does not fit in memory.
   RecordTable(int64_t num_rows, RecordColumn weights, RecordTableOptions options);
-  ~RecordTable() override;
+  ~RecordTable();
+  RecordTable(const RecordTable&) = delete;
+  RecordTable& operator=(const RecordTable&) = delete;
 
   [[nodiscard]] int64_t num_rows() const;
   // The number of this rank's rows, and the ids of rows [begin, end) among them, in ascending
@@ -119,8 +120,13 @@ class RecordTable final : public PrefetchSink {
   // Sets them: `columns` are of such arrays. Ids ascend.
   void write(std::span<const int64_t> ids, std::span<const Array> columns);
 
-  void announce(const Array& ids) override;
-  void forget() override;
+  // Gets rows ready that batches will use. What is announced is advice: a batch that never comes,
+  // or another than was announced, is no error. The row ids of a batch, int64 [n], those of earlier
+  // steps first; they are read here. One thread calls it, while any others use the rows.
+  // kOutOfRange for an id beyond the rows.
+  void announce(const Array& ids);
+  // Of the announced batches those that are not used yet will not come. Throws nothing.
+  void forget();
 
  private:
   class State;

@@ -27,7 +27,7 @@ namespace {
 // Of a node type: its position, ids, and times, one or two of each.
 using InputTuple = std::tuple<int, std::optional<Array>, std::optional<Array>>;
 // The position of a node type, and who gets ready the rows of its nodes.
-using PrefetchPair = std::pair<int, std::shared_ptr<PrefetchSink>>;
+using PrefetchPair = std::pair<int, std::shared_ptr<RecordTable>>;
 
 nb::dict as_dict(const LoaderSummary& sum) {
   nb::dict fields;
@@ -224,8 +224,8 @@ void bind_loader(nb::module_& m) {
                                   .cooperative = cooperative};
             for (const auto& [type, ids, times] : inputs)
               options.inputs.push_back({type, copy_of(ids), copy_of(times)});
-            for (const auto& [type, sink] : prefetch_hints)
-              options.prefetch_hints.push_back({type, sink});
+            for (const auto& [type, table] : prefetch_hints)
+              options.prefetch_hints.push_back({type, table});
             new (self) BoundLoader(std::move(graph), std::move(options), report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),

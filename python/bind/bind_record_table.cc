@@ -92,11 +92,7 @@ nb::dict counts(const RecordTable& table) {
 }  // namespace
 
 void bind_record_table(nb::module_& m) {
-  nb::class_<PrefetchSink>(m, "PrefetchSink")
-      .def("announce", &PrefetchSink::announce, nb::arg("ids").noconvert(),
-           nb::call_guard<GilRelease>())
-      .def("forget", &PrefetchSink::forget);
-  nb::class_<RecordTable, PrefetchSink>(m, "RecordTable")
+  nb::class_<RecordTable>(m, "RecordTable")
       .def("__init__", &make, nb::arg("num_rows"), nb::arg("row").noconvert(), nb::kw_only(),
            nb::arg("bfloat16"), nb::arg("folder"), nb::arg("cache_rows"),
            nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"),
@@ -112,6 +108,9 @@ void bind_record_table(nb::module_& m) {
            nb::arg("bfloat16"), nb::call_guard<GilRelease>())
       .def("apply_gradients", &apply_to_records, nb::arg("step"), nb::arg("gradients"),
            nb::kw_only(), nb::arg("threads"), nb::call_guard<GilRelease>())
+      .def("announce", &RecordTable::announce, nb::arg("ids").noconvert(),
+           nb::call_guard<GilRelease>())
+      .def("forget", &RecordTable::forget)
       .def("counts", &counts)
       .def_prop_ro("num_rows", &RecordTable::num_rows)
       .def_prop_ro("num_owned", &RecordTable::num_owned)

@@ -89,7 +89,7 @@ void TableReads::leave() noexcept {
   parts_->host.caches->give_back(std::exchange(caches_, {}));
   for (const PrefetchHints& hints : parts_->options.prefetch_hints) {
     try {
-      if (is_used_) hints.sink->forget();
+      if (is_used_) hints.table->forget();
     } catch (const Error&) {  // in a forked process, whose first batch had the error
     }
   }
@@ -99,7 +99,7 @@ void TableReads::hint(const Batch& batch) {
   is_used_ = true;
   for (size_t i = 0; i < parts_->options.prefetch_hints.size() && is_first_; ++i) {
     const PrefetchHints& hints = parts_->options.prefetch_hints[i];
-    hints.sink->announce(batch.minibatch.n_id[static_cast<size_t>(hints.node_type)]);
+    hints.table->announce(batch.minibatch.n_id[static_cast<size_t>(hints.node_type)]);
   }
 }
 
