@@ -1,5 +1,4 @@
-// What a loader's threads compute for layers: means of a fused table. Transposed blocks:
-// tests/python/loading/test_fuse.py.
+// What a loader's threads compute for layers: means of a fused table, transposed blocks.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -51,6 +50,20 @@ TEST_CASE("means of a fused table are those of gathered rows") {
     REQUIRE(fused[i].tables[0].shape == expected.shape);
     CHECK(std::memcmp(fused[i].tables[0].data, all.data, bytes) == 0);
     CHECK(size_of(fused[i]).bytes == size_of(plain[i]).bytes - all.bytes() + 2 * expected.bytes());
+  }
+}
+
+TEST_CASE("blocks are transposed ahead as asked") {
+  const auto graph = test::make_graph(500, 3000, 2);
+  for (const auto& [ahead, first, second] : {std::tuple{TransposeAhead::kNone, false, false},
+                                             {TransposeAhead::kInner, false, true},
+                                             {TransposeAhead::kAll, true, true}}) {
+    LoaderOptions options = work_options(true);
+    options.transpose = ahead;
+    for (Batch& batch : work_of_epoch(NeighborLoader(graph, options))) {
+      CHECK(block_edges(*graph, batch, 0, 0)->is_transposed() == first);
+      CHECK(block_edges(*graph, batch, 1, 0)->is_transposed() == second);
+    }
   }
 }
 

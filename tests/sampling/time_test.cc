@@ -102,6 +102,27 @@ int64_t count_allowed(const Graph& graph, const Minibatch& batch, const Time& ru
 
 }  // namespace
 
+TEST_CASE("allowed times end or begin at the seed's, and do not wrap around") {
+  const auto is = [](const Time& rule, int64_t now, int64_t first, int64_t last) {
+    const TimeSpan span = allowed_times(rule, now);
+    return span.first == first && span.last == last;
+  };
+  const Time before{.table = "t", .comparison = Comparison::kBefore};
+  CHECK(is({.table = "t"}, 7, kEarliest, 7));
+  CHECK(is(before, 7, kEarliest, 6));
+  CHECK(is({.table = "t", .window = 0}, 7, 7, 7));
+  CHECK(is({.table = "t", .window = kLatest}, -2, kEarliest, -2));
+  CHECK(is({.table = "t", .window = 5}, kEarliest + 3, kEarliest, kEarliest + 3));
+  CHECK(allowed_times(before, kEarliest).is_empty());
+  const Time from{.table = "t", .comparison = Comparison::kAtLeast};
+  const Time after{.table = "t", .window = 5, .comparison = Comparison::kAfter};
+  CHECK(is(from, 7, 7, kLatest));
+  CHECK(is(after, 7, 8, 12));
+  CHECK(is(after, kLatest - 3, kLatest - 2, kLatest));
+  CHECK(allowed_times(after, kLatest).is_empty());
+  CHECK(allowed_times(before, kEarliest).common({kEarliest, 7}).is_empty());
+}
+
 TEST_CASE("seeds have one time each, or two in order") {
   const auto graph = make_graph(true, false);
   const std::vector<int64_t> ids{1, 2}, ends{3, 9, 5, 5}, swapped{3, 9, 6, 5}, three{1, 2, 3};
