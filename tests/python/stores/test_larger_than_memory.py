@@ -20,8 +20,9 @@ IDS = np.arange(0, ROWS, ROWS // 64)
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path_factory):
     """A store with a table and edges that are all holes on the disk but for the rows IDS."""
+    tmp_path = tmp_path_factory.mktemp("holes")  # on a disk: memory would have the pages
     empty = np.zeros((2, 0), dtype=np.int64)
     ramet.save(ramet.from_edge_index(empty, num_nodes=ROWS), tmp_path / "store", checksums=False)
     (tmp_path / "store" / "node" / "node").mkdir(parents=True)

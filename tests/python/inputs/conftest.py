@@ -1,0 +1,1 @@
+from memory_folder import tmp_path  # noqa: F401
