@@ -5,9 +5,9 @@
 // The NeighborLoader decides which seeds form which batch. Its rank and world are the group's,
 // among the groups that work data-parallel; with links they are this rank's, whose pairs are its
 // own. LoaderOptions::threads work on one batch, since batches are sampled one after the other; 0
-// is one thread. With DeviceOptions batches are on the device, whose loader has the membership in
-// CooperativeOptions. Memory, failure: as NeighborLoader. Invalid bytes from a peer are kCorrupt
-// and name the rank.
+// is one thread. If the NeighborLoader has a device, batches are made there; its CooperativeOptions
+// must then have the membership. Memory, failure: as NeighborLoader. Invalid bytes from a peer are
+// kCorrupt and name the rank.
 #pragma once
 
 #include <cstdint>

@@ -57,17 +57,17 @@ struct PrefetchHints {
 };
 
 // Which rows a cache holds: those of the nodes with most out-edges; of those that most of a few
-// sampled batches need. For host batches alone: the rows that were used last; those whose next use
-// is nearest (look_ahead_cache.h). kAuto: kDegree with a device, else kLookAhead in front of a disk
-// and of rows that are pulled, else kRecency.
+// sampled batches need. In memory of the host alone: the rows that were used last; those whose next
+// use is nearest (look_ahead_cache.h). kAuto: kDegree with a device, else kLookAhead in front of a
+// disk and of rows that are pulled, else kRecency.
 enum class CacheBy : uint8_t { kAuto, kDegree, kPresampling, kRecency, kLookAhead };
 
 inline constexpr int kMaxLookAhead = 65536;
 inline constexpr int64_t kMaxCachedRows = (int64_t{1} << 31) - 1;
 
-// The sources of rows of host batches.
+// The sources of rows that processors read: of host batches all, of a device's those on a disk.
 struct HostOptions {
-  // One per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
+  // Of host batches one per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
   std::vector<Location> tables = {};
   // Rows kept in memory, decoded, per table that is read at all nodes: the graph's tables, provided
   // tables on a disk, and pulled rows. With kRecency and kLookAhead, and for pulled rows, one
@@ -125,7 +125,7 @@ struct LoaderOptions {
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
   TransposeAhead transpose = TransposeAhead::kNone;  // of host batches
-  HostOptions host = {};                             // of host batches
+  HostOptions host = {};
   DeviceOptions device = {};
   CooperativeOptions cooperative = {};
 };

@@ -51,7 +51,7 @@ struct TableRequest {
   // sources are averaged over edges, straight from the table: Batch::means.
   bool fused = false;
   bool as_bfloat16 = false;  // rows of floats arrive as bfloat16
-  // For a node table of host batches: zeros in the rows of seeds, the first of its rows.
+  // For a node table: zeros in the rows of seeds, the first of its rows.
   std::vector<Cells> hidden = {};
   std::variant<GraphTable, ProvidedTable, PulledTable> rows = GraphTable();
 

@@ -35,8 +35,8 @@ class RowPositions {
   [[nodiscard]] const Array& map() const { return map_; }
 
   // How positions follow from ids where owners are ranges: position = id + deltas[part], where
-  // parts 1, 2,
-  // ... begin at `begins`, filled up to 2^n - 1. Of dense positions one part. Else empty.
+  // parts 1, 2 and so on begin at `begins`, filled up to 2^n - 1. Of dense positions one part. Else
+  // empty.
   struct Ranges {
     std::vector<int64_t> begins, deltas;
   };

@@ -144,8 +144,10 @@ handle type_caster<ramet::Array>::from_cpp(const Value& array, rv_policy, cleanu
     return ramet::bind::to_python(array).release();
   } catch (python_error& error) {
     error.restore();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc& error) {
     PyErr_SetString(PyExc_MemoryError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return {};
 }
@@ -153,7 +155,8 @@ handle type_caster<ramet::Array>::from_cpp(const Value& array, rv_policy, cleanu
 bool type_caster<ramet::bind::OutArray>::from_python(handle source,
                                                      uint32_t flags,
                                                      cleanup_list* cleanup) noexcept {
-  return keep_argument<ramet::bind::Buffer>(source, flags, cleanup, true, value);
+  const uint32_t as_it_is = flags & ~static_cast<uint32_t>(cast_flags::convert);
+  return keep_argument<ramet::bind::Buffer>(source, as_it_is, cleanup, true, value);
 }
 
 }  // namespace nanobind::detail

@@ -24,8 +24,9 @@ using StridedArray = nb::ndarray<nb::device::cpu, nb::ro>;
 using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 
-// An argument that a function writes to. As arguments, Array and OutArray keep Python's memory
-// alive; an Array that is returned becomes an array of Python, and None where it has no shape.
+// An argument that a function writes to, which is never converted. As arguments, Array and OutArray
+// keep Python's memory alive; what none can be, such as a scalar, is a TypeError of the call. An
+// Array that is returned becomes an array of Python, and None where it has no shape.
 struct OutArray : Array {};
 
 // `function` for Python, which writes to its argument number kOut.
@@ -79,6 +80,7 @@ struct type_caster<ramet::bind::OutArray> {
   bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept;
 };
 
+// Valid while the call's arguments live.
 template <>
 struct type_caster<std::span<const int64_t>> {
   using Value = std::span<const int64_t>;
@@ -95,5 +97,9 @@ struct type_caster<std::span<const int64_t>> {
   operator Value() const { return {ids.value.data(), ids.value.size()}; }
   make_caster<ramet::bind::Ids> ids;
 };
+
+// None of it: an optional would keep the span alone, and not Python's memory. Take optional<Ids>.
+template <>
+struct type_caster<std::optional<std::span<const int64_t>>>;
 
 }  // namespace nanobind::detail

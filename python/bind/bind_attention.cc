@@ -101,9 +101,9 @@ void bind_attention(nb::module_& m) {
   // (edges with self loops, int32 positions of the edges in the block, -1 for loops)
   m.def(
       "with_self_loops",
-      [](const BlockEdges& edges, int threads, std::optional<std::span<const int64_t>> own) {
+      [](const BlockEdges& edges, int threads, const std::optional<Ids>& own) {
         const LoopedEdges looped =
-            with_self_loops(edges, threads, own.value_or(decltype(own)::value_type()));
+            with_self_loops(edges, threads, own ? borrow(*own) : std::span<const int64_t>());
         return std::tuple(looped.edges, looped.positions);
       },
       nb::arg("edges"), nb::arg("threads") = 1, nb::arg("own").none() = nb::none(),

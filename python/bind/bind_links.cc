@@ -28,10 +28,10 @@ using PyPairRows = std::tuple<std::shared_ptr<const Graph>, int, bool, std::stri
 using PyCandidates = std::
     tuple<int64_t, std::optional<AnyArray>, std::optional<AnyArray>, std::optional<PyPairRows>>;
 
-using MaybeIds = std::optional<std::span<const int64_t>>;
+using MaybeIds = std::optional<Ids>;
 
 Array copied(const MaybeIds& ids) {
-  return ids ? copy(ramet::borrow(*ids)) : Array{};
+  return ids ? copy(ramet::borrow(borrow(*ids))) : Array{};
 }
 
 PairRows pair_rows(const PyPairRows& edges) {
@@ -118,7 +118,7 @@ Pairs pairs_of(std::span<const int64_t> sources,
   return {.sources = sources,
           .destinations = destinations,
           .ids = ids,
-          .times = times.value_or(std::span<const int64_t>())};
+          .times = times ? borrow(*times) : std::span<const int64_t>()};
 }
 
 }  // namespace

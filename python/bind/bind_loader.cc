@@ -81,13 +81,14 @@ CacheBy cache_by_named(const std::string& name) {
 PyStream start(const BoundLoader& loader,
                int64_t epoch,
                int64_t first_step,
-               const std::optional<std::span<const int64_t>>& order,
-               const std::optional<std::span<const int64_t>>& offsets) {
+               const std::optional<Ids>& order,
+               const std::optional<Ids>& offsets) {
   if (order.has_value() != offsets.has_value()) throw_invalid("order and offsets go together");
-  auto stream =
-      order ? loader.start(epoch, first_step,
-                           {{order->begin(), order->end()}, {offsets->begin(), offsets->end()}})
-            : loader.start(epoch, first_step);
+  const auto listed = [](const Ids& ids) {
+    return std::vector(ids.data(), ids.data() + ids.size());
+  };
+  auto stream = order ? loader.start(epoch, first_step, {listed(*order), listed(*offsets)})
+                      : loader.start(epoch, first_step);
   return {std::move(stream), loader.graph(), dies_without_gil(loader.cuda_graph()),
           loader.device_pool()};
 }

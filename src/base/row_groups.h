@@ -1,4 +1,4 @@
-// RowGroups: the positions at which each of many rows is named, for scatters that have to be
+// RowGroups: the entries of lists by the row that they name, for scatters that have to be
 // deterministic.
 //
 // A counting sort puts ids into buckets of consecutive rows, in order. Each bucket fits into the

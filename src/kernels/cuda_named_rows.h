@@ -54,7 +54,7 @@ struct CudaUpdateArgs {
 };
 
 // Looks up the positions of ids (ramet/whole_table.h). All in device memory.
-struct CudaPositionsArgs {
+struct CudaFindPositionsArgs {
   const void* ids;
   bool wide_ids;
   int64_t num_ids;
@@ -75,7 +75,7 @@ struct CudaNamedRowKernels {
   void (*set)(int device, const CudaWriteArgs& args, void* stream);
   void (*sum)(int device, const CudaWriteArgs& args, void* stream);  // not of bool
   void (*update)(int device, const CudaUpdateArgs& args, void* stream);
-  void (*find_positions)(int device, const CudaPositionsArgs& args, void* stream);
+  void (*find_positions)(int device, const CudaFindPositionsArgs& args, void* stream);
 };
 
 }  // namespace ramet

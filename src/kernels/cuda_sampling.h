@@ -3,9 +3,7 @@
 // together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
-//   mark_allowed  a bit for every in-edge that a time allows and that is not excluded, where rows
-//   are
-//                 in no order of times or have excluded edges
+//   mark_allowed  a bit for every in-edge that a time allows and that is not excluded
 //   place_rows  where the picks of every destination go, if rows are in another order
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones

@@ -34,7 +34,9 @@ def as_int(value, what: str, least: int = INT64_MIN, most: int = INT64_MAX) -> i
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{what} is {shortened(value)}, expected an integer") from None
+        number = None
+    if number is None or isinstance(value, bool):
+        raise TypeError(f"{what} is {shortened(value)}, expected an integer")
     if number < least:
         raise ValueError(f"{what} is {number}, expected at least {least}")
     if number > most:

@@ -13,11 +13,11 @@ ROUNDED_TO = ("bfloat16",)
 
 @dataclass(frozen=True)
 class Features:
-    """What a loader's threads do with rows and blocks before the model gets them: `features=` of a NeighborLoader. See
+    """What a loader does with rows and blocks before the model gets them: `features=` of a NeighborLoader. See
     docs/loader.md and docs/combinations.md.
 
     decode: float16, bfloat16 and int8 tables arrive as float32.
-    dtype: "bfloat16": node tables of floats, but "label", arrive as that, rounded by the threads.
+    dtype: "bfloat16": node tables of floats, but "label", arrive as that, rounded as they are gathered.
     fuse: `batch.x` is a ramet.nn.TableRows: rows of the first block's sources are not gathered, but averaged straight
         from the table, by the threads.
     hide: {table: columns}: at the seeds' own rows these columns arrive as zeros, so that a model can learn to fill them

@@ -4,8 +4,8 @@
 // Few edges can be among them, so a bound for the k-th number is guessed, and the logarithm is
 // taken of those edges alone whose number may be within it: -log u > a + a^2 / 2 for a = 1 - u.
 // That test takes the upper bits of a word, as a float.
-// A kernel per instruction set gives the same result. Arrays are aligned to 64 bytes and have room
-// for kWeightedPadding more, but for the weights, which are read where they lie.
+// A kernel per instruction set gives the same result. `streams`, `found` and numbers are aligned to
+// 64 bytes. What is written has room for kWeightedPadding more. Weights are read where they lie.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ constexpr uint64_t stream_of_value(uint64_t x) {
 
 template <typename Weight>
 struct WeightedScan {
-  // About the sum of `count` weights; not a number if one is no weight, and sometimes where one is
-  // -0. 0 if all are 0.
+  // About the sum of `count` weights, infinite where floats overflow; not a number if one is no
+  // weight, and sometimes where one is -0. 0 if all are 0.
   double (*sum)(const Weight* weights, int64_t count) = nullptr;
   // Writes `before` plus the first weights, added one after the other. Returns the last of these
   // sums; not a number as sum().

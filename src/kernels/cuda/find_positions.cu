@@ -9,7 +9,7 @@
 namespace ramet {
 namespace {
 
-__device__ int64_t position_of(const CudaPositionsArgs& args, int64_t id) {
+__device__ int64_t position_of(const CudaFindPositionsArgs& args, int64_t id) {
   if (args.map != nullptr) return id_at(args.map, args.wide_map, id);
   int part = 0;
   for (int step = args.size / 2; step > 0; step /= 2)
@@ -17,7 +17,7 @@ __device__ int64_t position_of(const CudaPositionsArgs& args, int64_t id) {
   return id + args.deltas[part];
 }
 
-__global__ void __launch_bounds__(kRowThreads) find_positions_kernel(CudaPositionsArgs args) {
+__global__ void __launch_bounds__(kRowThreads) find_positions_kernel(CudaFindPositionsArgs args) {
   const RowLanes ids(1);
   for (int64_t i = ids.first_row; i < args.num_ids; i += ids.stride) {
     const int64_t id = id_at(args.ids, args.wide_ids, i);
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kRowThreads) find_positions_kernel(CudaPositio
 
 }  // namespace
 
-void find_positions_cuda(int device, const CudaPositionsArgs& args, void* stream) {
+void find_positions_cuda(int device, const CudaFindPositionsArgs& args, void* stream) {
   if (args.num_ids == 0) return;
   const DeviceScope scope(device);
   const RowGrid grid = row_grid(find_positions_kernel, device, args.num_ids, 1, 0);

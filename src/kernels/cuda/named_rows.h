@@ -8,6 +8,6 @@ namespace ramet {
 void set_named_rows_cuda(int device, const CudaWriteArgs& args, void* stream);
 void sum_named_rows_cuda(int device, const CudaWriteArgs& args, void* stream);
 void update_named_rows_cuda(int device, const CudaUpdateArgs& args, void* stream);
-void find_positions_cuda(int device, const CudaPositionsArgs& args, void* stream);
+void find_positions_cuda(int device, const CudaFindPositionsArgs& args, void* stream);
 
 }  // namespace ramet

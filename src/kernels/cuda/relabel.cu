@@ -90,7 +90,7 @@ __global__ void find_first_picks(CudaNumberArgs args) {
 
 // A slot that is read here may hold a pick's number or already that pick's position: either way the
 // result is the same.
-__global__ void give_places(CudaNumberArgs args) {
+__global__ void give_positions(CudaNumberArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
   // More than a list can have stay more than that, and sums of 32 bits do not wrap.
@@ -138,7 +138,7 @@ void cuda_sampling::number(int device, const CudaNumberArgs& args, void* stream)
   const DeviceScope scope(device);
   launch_each("find_first_picks", find_first_picks, args.num_picks, stream, args);
   running_sum(args.rank, args.num_picks, args.scan, stream);
-  launch_each("give_places", give_places, args.num_picks, stream, args);
+  launch_each("give_positions", give_positions, args.num_picks, stream, args);
 }
 
 void cuda_sampling::insert(int device, const CudaNodeList& list, int64_t count, void* stream) {

@@ -1,4 +1,4 @@
-// Where a loader of host batches reads a table.
+// Where processors read a table for a loader.
 #pragma once
 
 #include <memory>

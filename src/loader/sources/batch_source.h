@@ -2,8 +2,9 @@
 // rows of its tables. Host, device and cooperative batches each have a source; a BatchStream runs
 // its stages, times and counts them.
 //
-// One thread at a time uses a source; each has scratch memory of its own. Of a device: the source
-// that sampled a batch fetches it, on its own CUDA stream.
+// One thread at a time uses a source; each has scratch memory of its own. What a device samples the
+// same source fetches, on its own CUDA stream; but of ranks that cooperate the group's source
+// samples.
 #pragma once
 
 #include <atomic>
@@ -23,8 +24,8 @@ class BatchSource {
   // Samples the minibatch of batch.epoch, batch.step and the input nodes batch.input_id. Once
   // `stop` is set, each stage returns early, and the batch is meaningless.
   virtual void sample(Batch& batch, const std::atomic<bool>& stop) = 0;
-  // Gathers the rows of a sampled batch. Then any thread may use the batch. `reads`: what is on its
-  // way to a host batch (table_reads.h), or nullptr.
+  // Gathers the rows of a sampled batch. Then any thread may use the batch. `reads`: the
+  // rows on their way that processors read (table_reads.h), or nullptr.
   virtual void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) = 0;
 };
 

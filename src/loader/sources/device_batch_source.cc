@@ -66,7 +66,7 @@ class DeviceBatchSource final : public BatchSource {
 
   // What processors sampled, here or in the thread of a group.
   void upload_sampled(Batch& batch) {
-    if (side_.graph() == nullptr) on_host_ = batch.minibatch;
+    sampled_ = batch.minibatch;
     for_each_array(batch.minibatch, [&](Array& array) {
       if (array.data != nullptr && array.device == kHost) array = upload(array);
     });
@@ -104,7 +104,7 @@ class DeviceBatchSource final : public BatchSource {
     const TableRequest& request = parts_->options.tables[table];
     const bool is_on_device = device != kHost;
     if (is_on_device && is_numbered_by_node(request)) return rows_on_stream(table, minibatch);
-    if (on_host_.n_id.empty()) on_host_ = ids_to_host(minibatch);
+    if (on_host_.n_id.empty()) on_host_ = ids_to_host(sampled_);
     const Array ids = rows_of(*parts_->graph, request, on_host_, *parts_->pool);
     return is_on_device ? upload(ids) : ids;
   }
@@ -139,6 +139,7 @@ class DeviceBatchSource final : public BatchSource {
   }
 
   Array download(const Array& array) {
+    if (array.device == kHost) return array;
     Array result = parts_->pool->allocate_array(array.dtype, array.shape);
     copy_bytes(result, array);
     return result;
@@ -182,7 +183,7 @@ class DeviceBatchSource final : public BatchSource {
       // Thrown before, or by the next batch; nothing runs any more.
     }
     being_copied_.clear();
-    on_host_ = {};
+    sampled_ = on_host_ = {};
   }
 
   const std::shared_ptr<const LoaderParts> parts_;
@@ -191,7 +192,8 @@ class DeviceBatchSource final : public BatchSource {
   const std::shared_ptr<BufferPool> pool_;
   std::unique_ptr<CudaSampler> sampler_;           // or processors sample
   std::unique_ptr<NeighborSampler> host_sampler_;  // made on first use
-  Minibatch on_host_;                              // the minibatch, or its ids alone
+  Minibatch sampled_;                              // in the memory where it was sampled
+  Minibatch on_host_;                              // its ids
   std::vector<Array> being_copied_;
 };
 

@@ -66,8 +66,9 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const TableRequest& request) {
   const DeviceOptions& options = side.loader.device;
   if (options.cache_rows == 0 || !request.is_of_nodes() || may_change(request)) return {};
-  const NodeUses uses = count_uses(graph, side.loader, side.seeds, side.num_steps,
-                                   request.node_type, options.cache_by);
+  const CacheBy by = options.cache_by == CacheBy::kAuto ? CacheBy::kDegree : options.cache_by;
+  const NodeUses uses =
+      count_uses(graph, side.loader, side.seeds, side.num_steps, request.node_type, by);
   return hottest_rows_of(*graph, side.loader, request, uses, options.cache_rows);
 }
 

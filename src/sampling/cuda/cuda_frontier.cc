@@ -33,6 +33,7 @@ CudaFrontier::~CudaFrontier() {
 std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinations,
                                            const DrawKeys& step_keys,
                                            int hop) {
+  copied_ = nullptr;
   for (size_t t = 0; t < own_.size(); ++t)
     hop_.nodes()[t].start_batch(own_[t], rows_of_part(t));
   Block block = hop_.sample(destinations, step_keys, hop, nullptr);
@@ -56,9 +57,13 @@ std::span<const int64_t> CudaFrontier::rows_of_part(size_t type) {
 }
 
 void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers) {
+  if (numbers.at != copied_) {  // edge types share the table of their sources
+    table_.reserve(work_, numbers.size);
+    work_.copy(table_.data(), numbers.at, numbers.size * int64_t{sizeof(int32_t)});
+    copied_ = numbers.at;
+  }
   Renumbering there = numbers;
-  there.at = table_.reserve(work_, numbers.size);
-  work_.copy(table_.data(), numbers.at, numbers.size * int64_t{sizeof(int32_t)});
+  there.at = table_.data();
   work_.kernels.renumber(work_.device, static_cast<int32_t*>(relation.indices.data),
                          relation.indices.rows(), there, work_.stream);
 }

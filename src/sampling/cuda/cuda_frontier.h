@@ -57,6 +57,7 @@ class CudaFrontier {
   std::vector<std::vector<int64_t>> own_, rows_;  // by node type
   std::vector<Array> found_;
   CudaScratchArray<int32_t> table_;
+  const int32_t* copied_ = nullptr;  // the host's table that table_ has
 };
 
 }  // namespace ramet
