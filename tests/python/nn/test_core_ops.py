@@ -4,6 +4,7 @@ import pytest
 import torch
 from block_edges import random_edges
 
+from ramet import _core
 from ramet.nn import core_ops, torch_ops
 
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
@@ -63,3 +64,12 @@ def test_products_of_an_edges_ends(heads, dtype):
     for mean in (False, True):
         ours, twins = (ops.edge_dots(edges, dst, src, heads, mean) for ops in (core_ops, torch_ops))
         torch.testing.assert_close(ours, twins, rtol=1e-5, atol=1e-4)
+
+
+def test_memory_that_a_call_writes_to_is_never_converted():
+    """A copy would take what is written, and the caller's memory stay as it was."""
+    rows, out = torch.ones(4, 3).numpy(), torch.zeros(2, 6).numpy()[:, ::2]
+    ids = torch.tensor([0, 3], dtype=torch.int32).numpy()
+    _core.take_rows(rows, ids, out.copy(), threads=1)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.take_rows(rows, ids, out, threads=1)
