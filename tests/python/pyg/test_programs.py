@@ -41,5 +41,9 @@ def test_spawned_ranks_over_one_data(run, tmp_path):
     assert float(run("spawned_ranks", "--file", tmp_path / "meeting", alone=True)["accuracy"]) > 0.84
 
 
+def test_types_with_a_transform(run):
+    assert float(run("typed_transform")["accuracy"]) > 0.89
+
+
 def test_link_prediction(run):
     assert float(run("link_prediction")["auc"]) > 0.8

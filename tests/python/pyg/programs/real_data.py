@@ -4,9 +4,10 @@ import argparse
 import importlib
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.io import read_planetoid_data
 from torch_geometric.transforms import NormalizeFeatures, RandomNodeSplit
 
@@ -41,3 +42,19 @@ def papers(folder: Path) -> Data:
     torch.manual_seed(0)
     data = NormalizeFeatures()(read_planetoid_data(folder / "cora", "cora"))
     return RandomNodeSplit("train_rest", num_val=500, num_test=1000)(data)
+
+
+def authors(folder: Path) -> HeteroData:
+    """Authors, papers and conferences of DBLP. Only conferences have features: which of them they are."""
+    data, folder = HeteroData(), folder / "heco_dblp"
+    for name, other in (("pa", "author"), ("pc", "conference")):
+        edges = torch.from_numpy(np.loadtxt(folder / f"{name}.txt", dtype=np.int64)).t().contiguous()
+        data["paper", "to", other].edge_index, data[other, "of", "paper"].edge_index = edges, edges.flip(0)
+    data["author"].y = torch.from_numpy(np.load(folder / "labels.npy")).long()
+    for split in ("train", "test"):
+        data["author"][f"{split}_mask"] = torch.zeros(len(data["author"].y), dtype=torch.bool)
+        data["author"][f"{split}_mask"][torch.from_numpy(np.load(folder / f"{split}_60.npy")).long()] = True
+    data["author"].num_nodes = len(data["author"].y)
+    data["paper"].num_nodes = int(data["paper", "to", "author"].edge_index[0].max()) + 1
+    data["conference"].x = torch.eye(int(data["paper", "to", "conference"].edge_index[1].max()) + 1)
+    return data
