@@ -12,6 +12,7 @@ _NO_START = "nothing is to be started or ended: ranks are those of torch.distrib
 _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
 _LOOP = "there is no hook; change the batch in the loop (ramet.pyg.NeighborLoader has PyG's arguments)"
+_FEATURES = "`features=ramet.Features"
 _TIME = "`time=ramet.Time(table, strategy=...)`"
 _BLOCKS = "with expand='once' batch.edges() has all edges; else each `block` of `batch.blocks`, the farthest first, has"
 
@@ -25,6 +26,10 @@ LOADER = {
     "timeout": "there are no worker processes that could hang",
     "pin_memory": _DEVICE,
     "pin_memory_device": _DEVICE,
+    "cache_rows": "`placement=ramet.Placement(cache_rows=...)`",
+    "cache_by": "`placement=ramet.Placement(cache_by=...)`",
+    "device_memory": "`placement=ramet.Placement(device_memory=...)`",
+    "max_sms": "`placement=ramet.Placement(max_sms=...)`",
     "use_uva": "`device='cuda', placement='in_place'` reads the host's memory from the GPU",
     "use_prefetch_thread": _THREADS,
     "transform": _LOOP,
@@ -52,6 +57,18 @@ LOADER = {
     "prob": "`sampler=ramet.Weighted(table)`, or ramet.Labor(table=...)",
     "edge_dir": "messages go along edges: in-neighbors are picked",
     "replace": "`sampler=ramet.Uniform(replace=True)`",
+    "cooperative": "`ranks=ramet.Cooperate(...)`",
+    "ownership": "`ranks=ramet.Cooperate(ownership=...)`",
+    "distributed": "`ranks`",
+    "embeddings": "`tables={node type: embedding}`",
+    "decode": f"{_FEATURES}(decode=...)`",
+    "feature_dtype": f"{_FEATURES}(dtype=...)`",
+    "fuse": f"{_FEATURES}(fuse=...)`",
+    "transpose": f"{_FEATURES}(transpose=...)`",
+    "dependent": "`sampler=ramet.Uniform(dependent=...)`, or another sampler's",
+    "importance_iterations": "`sampler=ramet.Labor(iterations=...)`",
+    "layer_dependent": "`sampler=ramet.Labor(layer_dependent=True)`",
+    "weights": "`sampler=ramet.Labor(weights=...)`",
     "prefetch_node_feats": "`tables`",
     "prefetch_edge_feats": "`tables`, which takes edge tables, too",
     "prefetch_labels": "`tables`, by default 'feat' and 'label'",

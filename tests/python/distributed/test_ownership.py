@@ -127,5 +127,7 @@ def test_bad_cooperative_arguments_are_named():
     for name in ("group", "among"):
         with pytest.raises(TypeError, match=rf"ranks\.{name} is 'ranks', expected None or a process group"):
             ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(**{name: "ranks"}))
+    with pytest.raises(TypeError, match=r"no 'ownership': `ranks=ramet\.Cooperate\(ownership=\.\.\.\)`"):
+        ramet.NeighborLoader(graph, [2], ownership="hash")
     with pytest.raises(ValueError, match=r"ownership\[3\] = 1 is outside \[0, 1\), the ranks"):
         ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(ownership=np.where(ALL == 3, 1, 0)))

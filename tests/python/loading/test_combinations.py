@@ -87,3 +87,5 @@ def test_fields_of_a_placement_are_checked_when_it_is_made(fields, error, words)
 def test_what_is_no_placement():
     with pytest.raises(TypeError, match=r"placement is 3, expected a ramet\.Placement"):
         ramet.NeighborLoader(homogeneous(), [2], placement=3)
+    with pytest.raises(TypeError, match=r"no 'cache_rows': `placement=ramet\.Placement\(cache_rows="):
+        ramet.NeighborLoader(homogeneous(), [2], cache_rows=3)

@@ -166,3 +166,5 @@ def test_what_a_loader_does_not_tell_ahead(tmp_path):
         ramet.NeighborLoader(graph, [3], tables={"node": embedding})
     with pytest.raises(ValueError, match=r"tables\['paper'\] is an embedding, but of no node type"):
         ramet.NeighborLoader(graph, [3], tables={"paper": embedding})
+    with pytest.raises(TypeError, match=r"no 'embeddings': `tables={node type: embedding}`"):
+        ramet.NeighborLoader(graph, [3], embeddings={"node": embedding})

@@ -22,6 +22,9 @@ BAD_OPTIONS = {
     "None": ({"sampler": None}, TypeError, "sampler is None, expected"),
     "a class": ({"sampler": ramet.Labor}, TypeError, r"sampler is <class .*, expected .* ramet.Labor\(...\)"),
     "replace": ({"replace": True}, TypeError, r"has no 'replace': `sampler=ramet.Uniform\(replace=True\)`"),
+    "iterations": ({"importance_iterations": 1}, TypeError, r"`sampler=ramet.Labor\(iterations=...\)`"),
+    "weights": ({"weights": "normalized"}, TypeError, r"`sampler=ramet.Labor\(weights=...\)`"),
+    "layers": ({"layer_dependent": True}, TypeError, r"`sampler=ramet.Labor\(layer_dependent=True\)`"),
 }
 
 BAD_SAMPLERS = {

@@ -170,6 +170,7 @@ BAD_OPTIONS = {
     "seed -1": ({"seed": -1}, ValueError, "seed is -1, expected at least 0"),
     "seed huge": ({"seed": 2**64}, ValueError, f"seed is {2**64}, expected at most {2**64 - 1}"),
     "seed None": ({"seed": None}, TypeError, "seed is None, expected an integer"),
+    "dependent moved": ({"dependent": 4}, TypeError, r"no 'dependent': `sampler=ramet.Uniform\(dependent=...\)`"),
     "threads 0": ({"threads": 0}, ValueError, "threads is 0, expected at least 1"),
     "threads huge": ({"threads": 10**6}, ValueError, "threads is 1000000, expected at most 4096"),
     "prefetch 0": ({"prefetch": 0}, ValueError, "prefetch is 0, expected at least 1"),
