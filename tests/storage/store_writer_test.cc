@@ -1,5 +1,5 @@
 // Writing stores: what is refused, what replaces what, what a failure leaves. docs/format.md,
-// section 5. tests/python/stores/test_writers.py has what memory or the disk does not hold.
+// section 5. tests/python/stores/test_paths.py has what memory or the disk does not hold.
 #include <doctest/doctest.h>
 
 #include <cstring>

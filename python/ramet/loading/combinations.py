@@ -75,14 +75,13 @@ def check(kind: str, given: dict) -> None:
     """ValueError for the first of the options `given` that this kind of loader does not take."""
     for name, value in given.items():
         takers = SUPPORTED.get(name, EVERYWHERE)
+        said = name if "=" in name else f"{name} is {shortened(value)}"
         if kind not in takers:
-            said = name if "=" in name else f"{name} is {shortened(value)}"
             raise ValueError(f"{said}, which {kind} does not take, only {' or '.join(takers)}")
+        if name in OF_HOST_CACHES and kind in ON_GPU and ON_DISK not in given:
+            raise ValueError(f"{said}, which {kind} takes only with {ON_DISK}")
         if name in NEED_BLOCKS and given.get("expand") == "once":
-            raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
-    for name in OF_HOST_CACHES:
-        if kind in ON_GPU and name in given and ON_DISK not in given:
-            raise ValueError(f"{name}, which {kind} takes with {ON_DISK} alone")
+            raise ValueError(f"{said}, which expand='once' does not take: it makes no blocks")
     for name in NOT_FUSED:
         if FUSE in given and name in given:
             raise ValueError(f"{FUSE} is True, which sums rows where they lie, but {name} is {given[name]}")
@@ -99,7 +98,7 @@ def as_markdown() -> str:
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
-        f"On a GPU {', '.join(f'`{name}`' for name in OF_HOST_CACHES)} are for rows on a disk.",
+        f"On a GPU these are for rows on a disk: {', '.join(f'`{name}`' for name in OF_HOST_CACHES)}.",
         f"`{FUSE}` sums rows where they lie: it refuses {' and '.join(f'`{name}`' for name in NOT_FUSED)}.",
         "",
         "| option | CPU | GPU | cooperating ranks | cooperating ranks on GPUs |",

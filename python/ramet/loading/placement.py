@@ -89,7 +89,7 @@ class Placement:
                 found[f"placement.{name}"] = value
         return found
 
-    def place_of(self, table: str) -> str:
+    def location_of(self, table: str) -> str:
         return self.tables.get(table, "auto") if isinstance(self.tables, Mapping) else self.tables
 
 
@@ -108,8 +108,8 @@ class Placed(NamedTuple):
 
 
 def as_placement(value) -> Placement:
-    """A Placement; None for the default; a place for everything, "disk" for tables; or a dict of places by table and
-    "topology"."""
+    """A Placement; None for the default; a location for everything, "disk" for tables; or a dict of locations by table
+    and "topology"."""
     if isinstance(value, Placement):
         return value
     if value is None:
@@ -117,7 +117,7 @@ def as_placement(value) -> Placement:
     if isinstance(value, str):
         return Placement(topology="auto" if value in OF_TABLES_ALONE else value, tables=value)
     if isinstance(value, Mapping):
-        tables = {name: place for name, place in value.items() if name != TOPOLOGY}
+        tables = {name: location for name, location in value.items() if name != TOPOLOGY}
         return Placement(topology=value.get(TOPOLOGY, "auto"), tables=tables or "auto")
     raise TypeError(
         f"placement is {shortened(value)}, expected a ramet.Placement, one of {LOCATIONS} or a dict by table"
@@ -126,12 +126,12 @@ def as_placement(value) -> Placement:
 
 def on_device(placement: Placement, table_names: list[str], index: int) -> _core.DeviceOptions:
     """What the engine's loader takes of a placement. ValueError for a table that the loader does not gather."""
-    places = _places(placement, table_names)
-    caches_disk = not READ_AHEAD.isdisjoint(places)
+    locations = _locations(placement, table_names)
+    caches_disk = not READ_AHEAD.isdisjoint(locations)
     return _core.DeviceOptions(
         index=index,
         topology=placement.topology,
-        tables=places,
+        tables=locations,
         copy_bytes=-1 if placement.device_memory is None else int(placement.device_memory),
         cache_rows=0 if caches_disk else int(placement.cache_rows),
         cache_by="degree" if caches_disk else placement.cache_by or "degree",
@@ -148,20 +148,20 @@ def presamples(placement: Placement) -> bool:
 def on_host(placement: Placement, table_names: list[str], device, *, together: bool, pulls: bool) -> _core.HostOptions:
     """As on_device(). With a device: of its tables on a disk. together: of ranks that cooperate or pull rows from each
     other, whose caches must be of one kind, whatever their machines' memory holds."""
-    places = _places(placement, table_names)
-    reads_ahead = not READ_AHEAD.isdisjoint(places)
+    locations = _locations(placement, table_names)
+    reads_ahead = not READ_AHEAD.isdisjoint(locations)
     by_asked = "look-ahead" if pulls or reads_ahead else "recency"
     return _core.HostOptions(
-        tables=places if device is None else [],
+        tables=locations if device is None else [],
         cache_rows=int(placement.cache_rows) if device is None or reads_ahead else 0,
         cache_by=placement.cache_by or (by_asked if together else "auto"),
         look_ahead=int(placement.look_ahead),
     )
 
 
-def _places(placement: Placement, table_names: list[str]) -> list[str]:
+def _locations(placement: Placement, table_names: list[str]) -> list[str]:
     if isinstance(placement.tables, Mapping):
         for name in placement.tables:
             if name not in table_names:
                 raise ValueError(f"placement.tables names {shortened(name)}; there is {sorted(set(table_names))}")
-    return [placement.place_of(name) for name in table_names]
+    return [placement.location_of(name) for name in table_names]

@@ -97,7 +97,15 @@ def _new_groups(members: list[int], group, timeout, backend: str) -> tuple:
 
 def _backend(group) -> str:
     """gloo for rows on the CPU; for rows on a GPU the backend of the user's group."""
-    return "cpu:gloo,cuda:nccl" if "nccl" in dist.get_backend(group) else "gloo"
+    return "cpu:gloo,cuda:nccl" if has_nccl(group) else "gloo"
+
+
+def has_nccl(group) -> bool:
+    """Whether NCCL moves a group's tensors on GPUs. Of a group made without a backend, torch's name for it is none."""
+    try:
+        return group._get_backend(torch.device("cuda")).name() == "nccl"  # noqa: SLF001 (torch's)
+    except RuntimeError:  # it has none for GPUs
+        return False
 
 
 def _timeout(group):

@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from ramet._support import torch_devices as devices
 from ramet._support.arguments import shortened
-from ramet.ranks.channel import Channel, channel_of, in_channel
+from ramet.ranks.channel import Channel, channel_of, has_nccl, in_channel
 from ramet.ranks.peers import naming_ended
 from ramet.ranks.world import is_group
 
@@ -163,7 +163,7 @@ def all_to_all(into, data, bytes_in: list[int], bytes_out: list[int], process_gr
 
 def as_sent(tensor, process_group):
     """A tensor where the group's backend takes it: that of a device, unless it is NCCL, in host memory."""
-    of_device = devices.is_on_device(tensor) and "nccl" in dist.get_backend(process_group)
+    of_device = devices.is_on_device(tensor) and has_nccl(process_group)
     return tensor if of_device else devices.on_host(tensor)
 
 

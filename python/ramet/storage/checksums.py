@@ -26,11 +26,11 @@ def store_files(folder) -> list[str]:
     """The files that make up the store in `folder`, by their path inside it, without checksums.txt. Of a folder of
     parts, those beside the parts, which have checksums of their own. Sorted."""
     root, names = _path(folder), []
-    for folder, folders, files in os.walk(root):
-        at_top = Path(folder) == root
+    for parent, folders, files in os.walk(root):
+        at_top = Path(parent) == root
         # Other ranks write and remove such folders meanwhile.
         folders[:] = [name for name in folders if not _is_left_out(name, at_top)]
-        found = [Path(folder) / name for name in files if not _is_left_out(name, at_top)]
+        found = [Path(parent) / name for name in files if not _is_left_out(name, at_top)]
         names += [path.relative_to(root).as_posix() for path in found if path.is_file()]
     return sorted(name for name in names if name != FILE)
 

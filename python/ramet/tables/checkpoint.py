@@ -90,18 +90,18 @@ def _paths(folder: str) -> dict[tuple, str]:
 
 
 def _shares(seen: Sequence[list[tuple]]) -> list[list[tuple]]:
-    """Which rank verifies which of the paths that ranks see, so that each of them is read once."""
+    """Which rank verifies which of the folders that ranks see, by their keys of _paths(): each of them once."""
     shares: list[list[tuple]] = [[] for _ in seen]
-    for number, path in enumerate(dict.fromkeys(path for of_rank in seen for path in of_rank)):
-        ranks = [rank for rank, of_rank in enumerate(seen) if path in of_rank]
-        shares[ranks[number % len(ranks)]].append(path)
+    for number, key in enumerate(dict.fromkeys(key for of_rank in seen for key in of_rank)):
+        ranks = [rank for rank, of_rank in enumerate(seen) if key in of_rank]
+        shares[ranks[number % len(ranks)]].append(key)
     return shares
 
 
 def _verify(saved: _Saved, share: list[tuple]) -> tuple[None, None]:
     """OSError where other folders are there by now: what was read may be theirs."""
     try:
-        require_undamaged(*(saved.paths[path] for path in share))
+        require_undamaged(*(saved.paths[key] for key in share))
     finally:
         if _paths(saved.folder) != saved.paths:
             raise OSError(f"{saved.folder} was replaced while it was loaded: load it again") from None

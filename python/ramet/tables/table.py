@@ -241,9 +241,9 @@ class Table(OfRanks):
         one on all. Those with async_op are in an order of their own: nothing else may write the same rows before
         wait().
 
-        Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
-        ValueError for a dtype that is no float, for rows of integers without a scale, and for an `out` that
-        does not fit.
+        Raises IndexError naming the first id out of range, and TypeError for ids that are not integers, and for
+        an `out` of a table on a device that is no tensor. Raises ValueError for a dtype that is no float, for rows of
+        integers without a scale, and for an `out` that does not fit.
         """
         call = functools.partial(self._storage.gather, ids, threads, dtype, out)
         return start(self._storage.group, call) if async_op else call()

@@ -233,7 +233,7 @@ def test_bad_arguments(graph, gpu):
         loader_of(graph, gpu, placement={"feat": "gpu"})
     with pytest.raises(ValueError, match=r"placement\.tables names 'feta'; there is"):
         loader_of(graph, gpu, placement={"feta": "device"})
-    with pytest.raises(ValueError, match="cache_by='recency', which a loader with a device takes with"):
+    with pytest.raises(ValueError, match="cache_by='recency', which a loader with a device takes only with"):
         loader_of(graph, gpu, placement=ramet.Placement(cache_rows=3, cache_by="recency"))
     with pytest.raises(TypeError, match="placement is 3"):
         loader_of(graph, gpu, placement=3)

@@ -28,6 +28,16 @@ def edge_list_arguments(data) -> dict[str, Any]:
     """Keyword arguments for from_edge_index(). TypeError where `data` is neither Data nor HeteroData,
     ValueError where it has no edge_index or nothing says how many nodes there are."""
     found = found_in(data)
+    if not _has_types(data):  # errors must not name types that nobody gave
+        of_nodes, of_edges = found.nodes[NODE], found.edges[EDGE]
+        return {
+            "edge_index": found.edge_index[EDGE],
+            "num_nodes": found.num_nodes[NODE],
+            "nodes": of_nodes.node_tables,
+            "edges": of_edges.edge_tables,
+            "splits": of_nodes.splits,
+            "edge_splits": of_edges.edge_splits,
+        }
     return {
         "edge_index": found.edge_index,
         "num_nodes": found.num_nodes,
@@ -40,7 +50,7 @@ def edge_list_arguments(data) -> dict[str, Any]:
 
 def found_in(data) -> Found:
     """Errors are those of edge_list_arguments()."""
-    if hasattr(data, "node_types") and hasattr(data, "edge_types"):
+    if _has_types(data):
         items = data.to_dict()
         num_nodes = {t: _num_nodes(data[t].num_nodes, f"data[{t!r}]") for t in data.node_types}
         edge_index = {t: _edge_index(items[t], f"data[{t!r}]") for t in data.edge_types}
@@ -56,6 +66,10 @@ def found_in(data) -> Found:
         parts = Parts("data", items, count, ends.shape[-1])
         return Found({NODE: count}, {EDGE: ends}, {NODE: parts}, {EDGE: parts})
     raise TypeError(f"data is a {type(data).__name__}, expected a PyG Data or HeteroData{graph_advice(data)}")
+
+
+def _has_types(data) -> bool:
+    return hasattr(data, "node_types") and hasattr(data, "edge_types")
 
 
 def _by_name(splits: dict[Any, dict]) -> dict[str, dict]:
