@@ -138,6 +138,15 @@ class EdgePicks {
       position[i] = static_cast<Position>(position_of(i));
     size_ += count;
   }
+  // The same with sources that are known to be nodes.
+  template <typename PositionOf, typename SourceOf>
+  void take_known(int64_t count, PositionOf&& position_of, SourceOf&& source_of) {
+    source_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
+    for (int64_t i = 0; i < count; ++i)
+      source_.data()[size_ + i] = static_cast<Id>(source_of(i));
+    take_unread(count, position_of);
+    read_ = size_;
+  }
   // Reads the sources that have not been read. kCorrupt: one that is no node.
   template <typename Index>
   void read_sources(const RelationTask<Id>& task, std::span<const Index> stored) {

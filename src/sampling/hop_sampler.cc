@@ -67,11 +67,14 @@ HopSampler<Id>::HopSampler(HopOptions options, HopScratch<Id>& scratch)
 template <typename Id>
 HopImportance<Id>* HopSampler<Id>::start_importance(NodeIndexes<Id>& nodes,
                                                     std::span<const ListRange> destinations,
-                                                    int hop) {
+                                                    int hop,
+                                                    bool listed) {
   HopImportance<Id>* importance = relation_sampler_->importance();
   if (importance == nullptr) return nullptr;
   read_trees(nodes, destinations);
-  importance->start();
+  importance->start(listed);
+  for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
+    importance->expect(make_task(nodes, destinations, t, hop));
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
     importance->add(make_task(nodes, destinations, t, hop));
   return importance;

@@ -59,10 +59,12 @@ class HopSampler {
 
   // The importances of the hop's sources, where the method has any: all sources of the in-edges of
   // the destinations become candidates. To be iterated before sample(). nullptr: none needed.
+  // `listed`: the candidates have to be listed.
   [[nodiscard]] bool has_importance() const { return relation_sampler_->importance() != nullptr; }
   [[nodiscard]] HopImportance<Id>* start_importance(NodeIndexes<Id>& nodes,
                                                     std::span<const ListRange> destinations,
-                                                    int hop);
+                                                    int hop,
+                                                    bool listed);
 
   // By node type; empty unless trees are disjoint.
   [[nodiscard]] const std::vector<TreeKeys>& tree_keys() const { return tree_keys_; }

@@ -10,37 +10,38 @@
 #include "base/parallel.h"
 #include "base/prefetch.h"
 #include "edge_scan.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "labor_edges.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
 namespace {
 
-constexpr size_t kCandidatesAhead = 64;  // edges whose candidates are requested
+// With as many edges and more per node, numbers are ids.
+constexpr double kEdgesForIds = 0.25;
+constexpr size_t kNumbersBehind = kNumbersAhead + kLaborPadding;  // that are read behind the last
 
-// Appends the sources of the edges of row i, each of them a node, or their keys where trees are
-// disjoint.
-template <typename Id, typename Index, typename Edges>
-void append_sources(const RelationTask<Id>& task,
-                    std::span<const Index> stored,
-                    const Row& row,
-                    const Edges& edges,
-                    size_t i,
-                    std::vector<Id>& sources) {
+// Writes the sources of the edges of a row, each of them a node.
+template <typename Id, typename Index, typename Edges, typename Out>
+void copy_sources(const RelationTask<Id>& task,
+                  std::span<const Index> stored,
+                  const Row& row,
+                  const Edges& edges,
+                  Out* out) {
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-  const size_t before = sources.size();
-  sources.resize(before + static_cast<size_t>(edges.size()));
-  Id* source = sources.data() + before;
+  const Index* const of_row = stored.data() + row.begin;
+  bool all_are_nodes = true;
   edges.for_each([&](int64_t x) {
-    const int64_t position = row.begin + x;
-    const Index id = stored[static_cast<size_t>(position)];
-    if (static_cast<uint64_t>(id) >= bound)
-      throw_bad_source(task.edges, position, id, task.num_src_nodes);
-    *source++ = static_cast<Id>(id);
+    const Index id = of_row[x];
+    all_are_nodes &= static_cast<uint64_t>(id) < bound;
+    *out++ = static_cast<Out>(id);
   });
-  if (task.tree_nodes == nullptr) return;
-  for (Id& of_edge : std::span(sources).subspan(before))
-    of_edge = static_cast<Id>(task.source_keys->key(task.tree_nodes->trees[i], of_edge));
+  if (all_are_nodes) [[likely]]
+    return;
+  edges.for_each([&](int64_t x) {
+    if (static_cast<uint64_t>(of_row[x]) >= bound)
+      throw_bad_source(task.edges, row.begin + x, of_row[x], task.num_src_nodes);
+  });
 }
 
 // How many sources or edges are drawn with certainty.
@@ -126,8 +127,9 @@ std::span<const double> RelationImportance::shares(size_t i) const {
 
 double RelationImportance::solve(size_t i, RowImportance& row) const {
   load(i, row);
-  if (proportional_.empty()) return solve_c(row.p, row.inverse, fanout_);
-  return solve_c_of_variance(row.p, shares(i), proportional_[i].variance);
+  const std::span<const double> p(row.p(), row.size());
+  if (!proportional_.empty()) return solve_c_of_variance(p, shares(i), proportional_[i].variance);
+  return solve_c(p, std::span<const double>(row.inverse(), row.size()), fanout_);
 }
 
 double RelationImportance::first_c(size_t i) const {
@@ -135,21 +137,15 @@ double RelationImportance::first_c(size_t i) const {
   return solve_c_of_ones(first_edge_[i + 1] - first_edge_[i], fanout_);
 }
 
-// Entries of the next rows are requested while those of this one are read: they are all over
-// memory.
 void RelationImportance::load(size_t i, RowImportance& row) const {
   const size_t first = first_edge_[i], count = first_edge_[i + 1] - first;
-  const Importance* importances = importances_->data();
-  const int32_t* candidate = candidate_.data() + first;
-  const size_t requested = first_edge_.back() - first;
-  row.p.resize(count);
-  row.inverse.resize(count);
-  for (size_t e = 0; e < count; ++e) {
-    if (e + kCandidatesAhead < requested) prefetch(&importances[candidate[e + kCandidatesAhead]]);
-    const Importance& importance = importances[candidate[e]];
-    row.p[e] = importance.p;
-    row.inverse[e] = importance.inverse;
-  }
+  row.resize(count);
+  best_kernels().labor.importances(p_->data(), number_.data() + first, static_cast<int64_t>(count),
+                                   row.p(), row.inverse());
+}
+
+void RelationImportance::reserve(size_t num_edges, size_t kept) {
+  number_.reserve(num_edges + kNumbersBehind, kept);
 }
 
 template <typename Id>
@@ -164,16 +160,34 @@ void HopImportance<Id>::prepare(const Graph& graph,
     ranges.push_back({0, disjoint ? std::numeric_limits<int64_t>::max() : type.num_nodes});
   const int64_t limit = direct_table_limit(graph, ranges);
   types_.resize(ranges.size());
-  for (size_t t = 0; t < ranges.size(); ++t)
+  for (size_t t = 0; t < ranges.size(); ++t) {
     types_[t].index.prepare(limit, ranges[t]);
+    types_[t].num_nodes = ranges[t].end;
+    types_[t].may_have_ids = ranges[t].end <= std::numeric_limits<int32_t>::max();
+  }
   relations_.resize(std::max(relations_.size(), graph.edge_types().size()));
 }
 
 template <typename Id>
-void HopImportance<Id>::start() {
-  for (OfType& type : types_)
+void HopImportance<Id>::start(bool listed) {
+  listed_ = listed;
+  for (OfType& type : types_) {
     type.index.start_batch(std::span<const Id>());
+    type.expected_edges = 0;
+    type.has_ids = false;
+  }
   num_relations_ = 0;
+}
+
+template <typename Id>
+void HopImportance<Id>::expect(const RelationTask<Id>& task) {
+  if (task.fanout == 0 || task.num_dst() == 0) return;
+  OfType& type = types_[static_cast<size_t>(task.edges.src)];
+  const auto num_rows = static_cast<double>(task.edges.indptr.rows() - 1);
+  type.expected_edges +=
+      static_cast<double>(task.num_dst()) / num_rows * static_cast<double>(task.edges.num_edges());
+  type.has_ids = type.may_have_ids && !listed_ &&
+                 type.expected_edges >= kEdgesForIds * static_cast<double>(type.num_nodes);
 }
 
 template <typename Id>
@@ -182,7 +196,8 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   relation.src_ = task.edges.src;
   relation.fanout_ = task.fanout;
   OfType& type = types_[static_cast<size_t>(relation.src_)];
-  relation.importances_ = &type.importances;
+  relation.has_ids_ = type.has_ids;
+  relation.p_ = &type.p;
   relation.first_edge_.clear();
   relation.shares_.clear();
   relation.proportional_.clear();
@@ -201,29 +216,44 @@ void HopImportance<Id>::add_rows(const RelationTask<Id>& task,
                                  RowEdges edges,
                                  RelationImportance& relation) {
   constexpr size_t kTogether = 4096;  // sources that are relabeled
-  NodeIndex<Id>& index = types_[static_cast<size_t>(relation.src_)].index;
   std::vector<Id> sources;
-  size_t waiting = 0;
-  const auto add_sources = [&] {
-    const size_t end = relation.first_edge_.back(), first = end - sources.size();
-    relation.candidate_.reserve(end, first);
-    index.reserve_more(sources.size());
-    request_and_relabel<Id>(index, sources, relation.candidate_.data() + first);
-    sources.clear();
-    waiting = 0;
-  };
   with_ids(task.edges.indices, [&](auto stored) {
     for_each_row_ahead(task, stored, edges, 0, task.num_dst(), [&](size_t i, const Row& row) {
-      append_sources(task, stored, row, edges.of(stored, row, i), i, sources);
-      relation.first_edge_.push_back(relation.first_edge_.back() + sources.size() - waiting);
-      waiting = sources.size();
+      const auto of_row = edges.of(stored, row, i);
+      const auto count = static_cast<size_t>(of_row.size());
+      const size_t first = relation.num_edges();
+      relation.first_edge_.push_back(first + count);
       if constexpr (requires { edges.shares(); }) {
         if (!method_.table.empty()) relation.add_shares(edges.shares());
       }
-      if (waiting >= kTogether) add_sources();
+      if (relation.has_ids_) {
+        relation.reserve(first + count, first);
+        return copy_sources(task, stored, row, of_row, relation.number_.data() + first);
+      }
+      sources.resize(sources.size() + count);
+      const auto added = std::span(sources).last(count);
+      copy_sources(task, stored, row, of_row, added.data());
+      if (task.tree_nodes != nullptr) {
+        for (Id& source : added)
+          source = static_cast<Id>(task.source_keys->key(task.tree_nodes->trees[i], source));
+      }
+      if (sources.size() >= kTogether) add_candidates(sources, relation);
     });
   });
-  add_sources();
+  add_candidates(sources, relation);
+  relation.reserve(relation.num_edges(), relation.num_edges());
+  std::fill_n(relation.number_.data() + relation.num_edges(), kNumbersBehind, 0);
+}
+
+// The last edges of the relation have these sources.
+template <typename Id>
+void HopImportance<Id>::add_candidates(std::vector<Id>& sources, RelationImportance& relation) {
+  NodeIndex<Id>& index = types_[static_cast<size_t>(relation.src_)].index;
+  const size_t first = relation.num_edges() - sources.size();
+  relation.reserve(relation.num_edges(), first);
+  index.reserve_more(sources.size());
+  request_and_relabel<Id>(index, sources, relation.number_.data() + first);
+  sources.clear();
 }
 
 void RelationImportance::add_shares(std::span<const double> shares) {
@@ -245,31 +275,33 @@ template <typename Id>
 void HopImportance<Id>::begin() {
   is_first_ = true;
   for (OfType& type : types_) {
-    const size_t size = type.num_candidates();
-    if (size > type.importances.size()) {
-      type.largest_c = ZeroedArray<double>(std::bit_ceil(size));
-      type.importances = ZeroedArray<Importance>(std::bit_ceil(size));  // whose size is asked: last
-    }
-    std::fill_n(type.importances.data(), size, Importance());
-    std::fill_n(type.largest_c.data(), size, 0);
+    const size_t size = type.size();
+    const size_t wanted = type.has_ids ? size : std::bit_ceil(size);
+    for (ZeroedArray<double>* table : {&type.p, &type.largest_c})
+      if (size > table->size()) *table = ZeroedArray<double>(wanted);
   }
 }
 
 template <typename Id>
 void HopImportance<Id>::max_reduce() {
+  for (OfType& type : types_)
+    std::fill_n(type.largest_c.data(), type.size(), 0);
   for (size_t r = 0; r < num_relations_; ++r)
     max_reduce(relations_[r]);
 }
 
+// All are 1 before the first iteration.
 template <typename Id>
 void HopImportance<Id>::update() {
   for (OfType& type : types_) {
-    Importance* const importance = type.importances.data();
-    double* const largest_c = type.largest_c.data();
-    for (size_t i = 0; i < type.num_candidates(); ++i) {
-      const double p = importance[i].p * std::exchange(largest_c[i], 0);
-      importance[i] = {p, 1 / p};
+    if (is_first_) {
+      std::swap(type.p, type.largest_c);
+      continue;
     }
+    double* const p = type.p.data();
+    const double* const largest_c = type.largest_c.data();
+    for (size_t i = 0; i < type.size(); ++i)
+      p[i] *= largest_c[i];
   }
   is_first_ = false;
 }
@@ -292,12 +324,11 @@ void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
   if (relation.first_edge_.empty()) return;
   solve(relation);
   double* const largest_c = types_[static_cast<size_t>(relation.src_)].largest_c.data();
-  const int32_t* const candidate = relation.candidate_.data();
-  const size_t num_edges = relation.first_edge_.back();
+  const int32_t* const number = relation.number_.data();
   const auto raise = [&](size_t i, const auto& value_of) {
     for (size_t e = relation.first_edge_[i]; e < relation.first_edge_[i + 1]; ++e) {
-      if (e + kCandidatesAhead < num_edges) prefetch(&largest_c[candidate[e + kCandidatesAhead]]);
-      double& largest = largest_c[candidate[e]];
+      prefetch(&largest_c[number[e + kNumbersAhead]]);
+      double& largest = largest_c[number[e]];
       largest = std::max(largest, value_of(e));
     }
   };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/grow_array.h"
+#include "kernels/cpu/labor_scan.h"
 #include "ramet/sample_options.h"
 #include "relation_builder.h"
 #include "rows.h"
@@ -40,14 +41,21 @@ namespace ramet {
                                          std::span<const double> shares,
                                          double variance);
 
-// Of a candidate: a source of the hop, reached from any edge type.
-struct Importance {
-  double p = 1, inverse = 1;
-};
+// Of the sources of a row, in the order of its edges. Behind them is room for kLaborPadding more.
+class RowImportance {
+ public:
+  void resize(size_t size) {
+    p_.reserve(size + kLaborPadding, 0);
+    inverse_.reserve(size + kLaborPadding, 0);
+    size_ = size;
+  }
+  [[nodiscard]] double* p() { return p_.data(); }
+  [[nodiscard]] double* inverse() { return inverse_.data(); }
+  [[nodiscard]] size_t size() const { return size_; }
 
-// Of the sources of a row, in the order of its edges.
-struct RowImportance {
-  std::vector<double> p, inverse;
+ private:
+  GrowArray<double> p_, inverse_;
+  size_t size_ = 0;
 };
 
 // One edge type's part of a hop. Rows have the edges that may be drawn.
@@ -55,6 +63,11 @@ class RelationImportance {
  public:
   // The c of row i, whose importances it writes.
   [[nodiscard]] double solve(size_t i, RowImportance& row) const;
+  // The sources of row i, followed by kLaborPadding numbers or more, where numbers are ids.
+  [[nodiscard]] bool has_ids() const { return has_ids_; }
+  [[nodiscard]] std::span<const int32_t> ids(size_t i) const {
+    return {number_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]};
+  }
 
  private:
   template <typename Id>
@@ -65,6 +78,9 @@ class RelationImportance {
     double c, variance;
   };
 
+  [[nodiscard]] size_t num_edges() const { return first_edge_.back(); }
+  // Makes room for the numbers of so many edges, and what is read behind them.
+  void reserve(size_t num_edges, size_t kept);
   [[nodiscard]] std::span<const double> shares(size_t i) const;
   // Of the next row.
   void add_shares(std::span<const double> shares);
@@ -74,15 +90,18 @@ class RelationImportance {
 
   int64_t fanout_ = 0;
   int src_ = 0;
-  std::vector<size_t> first_edge_;  // by destination, one more; empty where the fanout is 0
-  GrowArray<int32_t> candidate_;    // by edge
-  const ZeroedArray<Importance>* importances_ = nullptr;  // by candidate
-  std::vector<double> shares_;  // by edge; empty without weights, as what follows
+  bool has_ids_ = false;
+  std::vector<size_t> first_edge_;          // by destination, one more; empty where the fanout is 0
+  GrowArray<int32_t> number_;               // by edge: of its source
+  const ZeroedArray<double>* p_ = nullptr;  // by number
+  std::vector<double> shares_;              // by edge; empty without weights, as what follows
   std::vector<Proportional> proportional_;
 };
 
-// All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 12 with weights,
-// and 24 to 48 for each distinct source; kept from hop to hop.
+// All edge types of a hop. Sources are numbered, for tables of their importances: as candidates, in
+// the order in which they are found, or by their ids. Ids need no search, but tables of all nodes,
+// so they are numbers in a hop that reads many edges. Memory: 4 bytes for each in-edge of the
+// destinations, 12 with weights, and 16 to 32 for each number; kept from hop to hop.
 template <typename Id>
 class HopImportance {
  public:
@@ -90,9 +109,10 @@ class HopImportance {
   // candidates are nodes of trees. At most `threads` work on an iteration.
   void prepare(const Graph& graph, const Labor& method, bool disjoint, int threads);
   [[nodiscard]] int64_t iterations() const { return method_.iterations; }
-  // Clears the hop before.
-  void start();
-  // The next edge type of the hop, all of whose sources become candidates.
+  // Clears the hop before. `listed`: ids() will be asked for.
+  void start(bool listed);
+  // All edge types of the hop, and then these again: their sources are those of the hop.
+  void expect(const RelationTask<Id>& task);
   void add(const RelationTask<Id>& task);
   // All iterations of a process alone. `stop`, where given, is looked at between them; when it is
   // set the result is meaningless.
@@ -104,10 +124,11 @@ class HopImportance {
   void begin();
   void max_reduce();
   void update();
+  // The candidates of a hop that was started to have them listed.
   [[nodiscard]] std::span<const Id> ids(size_t type) const { return types_[type].index.ids(); }
   // By candidate, in the current iteration.
   [[nodiscard]] std::span<double> largest_c(size_t type) {
-    return {types_[type].largest_c.data(), types_[type].num_candidates()};
+    return {types_[type].largest_c.data(), types_[type].size()};
   }
 
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
@@ -116,20 +137,26 @@ class HopImportance {
 
  private:
   struct OfType {
-    NodeIndex<Id> index;
-    ZeroedArray<Importance> importances;  // by candidate
-    ZeroedArray<double> largest_c;
+    NodeIndex<Id> index;  // of candidates; empty where numbers are ids
+    int64_t num_nodes = 0;
+    double expected_edges = 0;  // of the hop
+    bool may_have_ids = false, has_ids = false;
+    ZeroedArray<double> p, largest_c;  // by number
 
-    [[nodiscard]] size_t num_candidates() const { return index.ids().size(); }
+    [[nodiscard]] size_t size() const {
+      return has_ids ? static_cast<size_t>(num_nodes) : index.ids().size();
+    }
   };
 
   template <typename RowEdges>
   void add_rows(const RelationTask<Id>& task, RowEdges edges, RelationImportance& relation);
+  void add_candidates(std::vector<Id>& sources, RelationImportance& relation);
   void solve(const RelationImportance& relation);
   void max_reduce(const RelationImportance& relation);
 
   Labor method_;
   int threads_ = 1;
+  bool listed_ = false;
   bool is_first_ = true;  // iteration
   std::vector<RelationImportance> relations_;
   size_t num_relations_ = 0;

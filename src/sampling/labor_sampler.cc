@@ -37,10 +37,16 @@ class LaborRule {
     } else if (draws_.method.table.empty()) {
       accept(stored, row, edges, picks);
     } else {
-      importance_.p.assign(shares().begin(), shares().end());
+      const size_t degree = shares().size();
+      importance_.resize(degree);
+      std::copy_n(shares().data(), degree, importance_.p());
       const double c = solve_c_of_shares(shares(), task_.fanout);
-      accept_each(stored, row, edges, importance_.p, c, picks);
+      accept_each(stored, row, edges, c, picks);
     }
+  }
+
+  [[nodiscard]] bool reads_sources() const {
+    return draws_.importance == nullptr || !draws_.importance->has_ids();
   }
 
   template <typename Index>
@@ -101,59 +107,77 @@ class LaborRule {
   void accept_by_importance(
       std::span<const Index> stored, const Row& row, const Edges& edges, size_t i, Picks& picks) {
     const double c = draws_.importance->solve(i, importance_);
-    if (importance_.p.size() != static_cast<size_t>(edges.size())) {
+    if (importance_.size() != static_cast<size_t>(edges.size())) {
       throw_bad_entry(task_.edges.indptr_location, task_.dst_rows.row(task_.dst_nodes()[i]),
                       row.begin, "begins a row whose length changed while it was sampled");
     }
-    accept_each(stored, row, edges, importance_.p, c, picks);
+    if (!draws_.importance->has_ids()) return accept_each(stored, row, edges, c, picks);
+    const std::span<const int32_t> ids = draws_.importance->ids(i);
+    const int64_t count = accept_numbers(edges, c, [&](int64_t first, int64_t /*size*/) {
+      return &ids[static_cast<size_t>(first)];
+    });
+    picks.take_known(
+        count, [&](int64_t j) { return row.begin + edges[edge_.data()[j]]; },
+        [&](int64_t j) { return ids[static_cast<size_t>(edge_.data()[j])]; });
+    weigh_by_probability(static_cast<double>(edges.size()), count, picks);
   }
 
   // Each edge with the probability min(1, c p).
   template <typename Index, typename Edges, typename Picks>
-  void accept_each(std::span<const Index> stored,
-                   const Row& row,
-                   const Edges& edges,
-                   std::vector<double>& p,
-                   double c,
-                   Picks& picks) {
+  void accept_each(
+      std::span<const Index> stored, const Row& row, const Edges& edges, double c, Picks& picks) {
+    const int64_t count = accept_numbers(edges, c, [&](int64_t first, int64_t size) {
+      return read_sources(stored, row, edges, first, size);
+    });
+    picks.take(task_, stored, count, [&](int64_t j) { return row.begin + edges[edge_.data()[j]]; });
+    weigh_by_probability(static_cast<double>(edges.size()), count, picks);
+  }
+
+  // Writes which edges are accepted, in edge_, and their probabilities. Returns how many.
+  // sources_of(first, size): of so many edges, followed by any kLaborPadding more.
+  template <typename Edges, typename SourcesOf>
+  int64_t accept_numbers(const Edges& edges, double c, const SourcesOf& sources_of) {
     const int64_t degree = edges.size();
-    p.resize(static_cast<size_t>(degree + kLaborPadding), -1);
-    picked_.reserve(static_cast<size_t>(degree), 0);
+    double* const p = importance_.p();
+    std::fill_n(p + degree, kLaborPadding, -1);
+    edge_.reserve(static_cast<size_t>(degree), 0);
     q_.reserve(static_cast<size_t>(degree), 0);
     terms_.reserve(shares().size(), 0);
     int64_t count = 0;
     for (int64_t first = 0; first < degree; first += kTogether) {
       const int64_t size = std::min(kTogether, degree - first);
-      read_sources(stored, row, edges, first, size);
-      const int64_t found = kernel_.probable(draws_.source_keys, source_.data(), p.data() + first,
-                                             size, c, word_.data(), accepted_.data());
+      const auto* const sources = sources_of(first, size);
+      const int64_t found = kernel_.probable(sources)(draws_.source_keys, sources, p + first, size,
+                                                      c, word_.data(), accepted_.data());
       for (size_t f = 0; f < static_cast<size_t>(found); ++f) {
         const size_t e = accepted_[f], edge = static_cast<size_t>(first) + e;
         const double q = std::min(1.0, c * p[edge]);
-        picked_.data()[count] = row.begin + edges[static_cast<int64_t>(edge)];
+        edge_.data()[count] = static_cast<int64_t>(edge);
         q_.data()[count] = q;
         if (!shares().empty()) terms_.data()[count] = shares()[edge] / q;
         count += q == 1 || word_[e] <= static_cast<uint64_t>(q * 0x1p64) ? 1 : 0;
       }
     }
-    picks.take(task_, stored, count, [&](int64_t j) { return picked_.data()[j]; });
-    weigh_by_probability(static_cast<double>(degree), count, picks);
+    return count;
   }
 
   // Those of `size` edges.
   template <typename Index, typename Edges>
-  void read_sources(std::span<const Index> stored,
-                    const Row& row,
-                    const Edges& edges,
-                    int64_t first,
-                    int64_t size) {
+  const Index* read_sources(std::span<const Index> stored,
+                            const Row& row,
+                            const Edges& edges,
+                            int64_t first,
+                            int64_t size) {
     const Index* of_row = stored.data() + row.begin;
+    Index* const source = std::get<std::array<Index, kTogether + kLaborPadding>>(source_).data();
     if (edges[first + size - 1] - edges[first] == size - 1) {  // side by side
-      std::copy_n(of_row + edges[first], size, source_.data());
+      std::copy_n(of_row + edges[first], size, source);
     } else {
-      edges.copy(first, size, source_.data());
-      std::for_each_n(source_.data(), size, [&](int64_t& value) { value = of_row[value]; });
+      edges.copy(first, size, number_.data());
+      for (size_t e = 0; e < static_cast<size_t>(size); ++e)
+        source[e] = of_row[number_[e]];
     }
+    return source;
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.
@@ -197,11 +221,15 @@ class LaborRule {
   RowEdges edges_;
   LaborKernel kernel_ = best_kernels().labor;
   RowImportance importance_;
-  // Of one row's picks: positions, probabilities, and with weights what they add to an estimate.
-  GrowArray<int64_t> picked_;
+  // Of one row's picks: which of its edges, probabilities, and with weights what they add to an
+  // estimate.
+  GrowArray<int64_t> edge_;
   GrowArray<double> q_, terms_;
   alignas(64) std::array<uint64_t, kTogether + kLaborPadding> word_ = {};
-  std::array<int64_t, kTogether + kLaborPadding> source_ = {};
+  std::tuple<std::array<int32_t, kTogether + kLaborPadding>,
+             std::array<int64_t, kTogether + kLaborPadding>>
+      source_ = {};
+  std::array<int64_t, kTogether> number_ = {};
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
   std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
 };

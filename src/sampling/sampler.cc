@@ -114,7 +114,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     const std::vector<int64_t> before = sizes(nodes);
     const std::vector<ListRange> destinations = driver_.destinations(before);
     set_destinations(block, destinations);
-    if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop()))
+    if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop(), false))
       importance->iterate(stop);
     block.relations = hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop());
     if (tree_budget_) cut_trees(nodes, before, block.relations);

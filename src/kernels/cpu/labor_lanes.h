@@ -143,9 +143,9 @@ int64_t labor_scan(const DrawKeys& source_keys,
 
 // Writes the words of all x[i], and the numbers i, ascending, where test(fraction of the word, i)
 // has bits, and after them 0.
-template <typename L, typename Keys, typename Test>
+template <typename L, typename Keys, typename Index, typename Test>
 int64_t pack_by_keys(const DrawKeys& keys,
-                     const int64_t* x,
+                     const Index* x,
                      int64_t count,
                      uint64_t* words,
                      uint32_t* found,
@@ -168,9 +168,9 @@ int64_t pack_by_keys(const DrawKeys& keys,
   return out - found;
 }
 
-template <typename L, typename Test>
+template <typename L, typename Index, typename Test>
 int64_t pack_by_fractions(const DrawKeys& keys,
-                          const int64_t* x,
+                          const Index* x,
                           int64_t count,
                           uint64_t* words,
                           uint32_t* found,
@@ -179,9 +179,9 @@ int64_t pack_by_fractions(const DrawKeys& keys,
   return pack_by_keys<L, DependentKeys<L>>(keys, x, count, words, found, test);
 }
 
-template <typename L>
+template <typename L, typename Index>
 int64_t probable_lanes(const DrawKeys& source_keys,
-                       const int64_t* sources,
+                       const Index* sources,
                        const double* p,
                        int64_t count,
                        double c,
@@ -196,8 +196,23 @@ int64_t probable_lanes(const DrawKeys& source_keys,
 }
 
 template <typename L>
+void importance_lanes(
+    const double* table, const int32_t* number, int64_t count, double* p, double* inverse) {
+  constexpr int kHalf = L::kCount / 2;
+  const auto one = L::fill_f64(1);
+  for (int64_t i = 0; i < count; i += kHalf) {
+    for (int64_t e = i + kNumbersAhead; e < i + kNumbersAhead + kHalf; ++e)
+      __builtin_prefetch(&table[number[e]]);
+    const auto of_lane = L::load_f64(table, reinterpret_cast<const uint32_t*>(number + i));
+    L::store_f64(p + i, of_lane);
+    L::store_f64(inverse + i, L::div_f64(one, of_lane));
+  }
+}
+
+template <typename L>
 LaborKernel labor_lanes() {
-  return {labor_scan<L, int32_t>, labor_scan<L, int64_t>, probable_lanes<L>};
+  return {labor_scan<L, int32_t>, labor_scan<L, int64_t>, probable_lanes<L, int32_t>,
+          probable_lanes<L, int64_t>, importance_lanes<L>};
 }
 
 }  // namespace ramet

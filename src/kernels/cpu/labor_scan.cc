@@ -32,8 +32,9 @@ int64_t scan(const DrawKeys& source_keys,
   return size;
 }
 
+template <typename Index>
 int64_t probable(const DrawKeys& source_keys,
-                 const int64_t* sources,
+                 const Index* sources,
                  const double* p,
                  int64_t count,
                  double c,
@@ -41,11 +42,20 @@ int64_t probable(const DrawKeys& source_keys,
                  uint32_t* found) {
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) {
-    words[i] = draw_word(source_keys, static_cast<uint64_t>(sources[i]));
+    words[i] = draw_word(source_keys, static_cast<std::make_unsigned_t<Index>>(sources[i]));
     found[size] = static_cast<uint32_t>(i);
     size += fraction_lanes<Scalar>(words[i]) - 0x1p-53 <= p[i] * c * kProbableSlack ? 1 : 0;
   }
   return size;
+}
+
+void importances(
+    const double* table, const int32_t* number, int64_t count, double* p, double* inverse) {
+  for (int64_t i = 0; i < count; ++i) {
+    prefetch(&table[number[i + kNumbersAhead]]);
+    p[i] = table[number[i]];
+    inverse[i] = 1 / p[i];
+  }
 }
 
 }  // namespace
@@ -68,7 +78,7 @@ WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
 }
 
 LaborKernel labor_portable() {
-  return {scan<int32_t>, scan<int64_t>, probable};
+  return {scan<int32_t>, scan<int64_t>, probable<int32_t>, probable<int64_t>, importances};
 }
 
 }  // namespace ramet

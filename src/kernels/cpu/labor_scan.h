@@ -15,6 +15,9 @@ namespace ramet {
 // Kernels write up to so many entries more than they accept.
 inline constexpr int64_t kLaborPadding = 16;
 
+// So many numbers ahead, what a table has of them is requested.
+inline constexpr int64_t kNumbersAhead = 64;
+
 inline constexpr double kProbableSlack = 1 + 0x1p-40;  // more than products are off by
 
 // So many sources ahead of the one that is looked at are requested: the computation between two
@@ -47,19 +50,30 @@ using LaborScan = int64_t (*)(const DrawKeys& source_keys,
                               uint32_t* accepted,
                               uint64_t* words);
 
+// For a probability min(1, c p[i]) of each source: writes the words of all, and the offsets of at
+// least those accepted, ascending. Returns how many these are. `words` is aligned to 64 bytes; all
+// arrays have room for kLaborPadding more, where p is negative.
+template <typename Index>
+using ProbableScan = int64_t (*)(const DrawKeys& source_keys,
+                                 const Index* sources,
+                                 const double* p,
+                                 int64_t count,
+                                 double c,
+                                 uint64_t* words,
+                                 uint32_t* found);
+
 struct LaborKernel {
   LaborScan<int32_t> scan32 = nullptr;
   LaborScan<int64_t> scan64 = nullptr;
-  // For a probability min(1, c p[i]) of each source: writes the words of all, and the offsets of at
-  // least those accepted, ascending. Returns how many these are. `words` is aligned to 64 bytes;
-  // all arrays have room for kLaborPadding more, where p is negative.
-  int64_t (*probable)(const DrawKeys& source_keys,
-                      const int64_t* sources,
-                      const double* p,
+  ProbableScan<int32_t> probable32 = nullptr;
+  ProbableScan<int64_t> probable64 = nullptr;
+  // p[i] = table[number[i]], and its inverse. Reads kNumbersAhead + kLaborPadding numbers more, and
+  // writes up to kLaborPadding values more.
+  void (*importances)(const double* table,
+                      const int32_t* number,
                       int64_t count,
-                      double c,
-                      uint64_t* words,
-                      uint32_t* found) = nullptr;
+                      double* p,
+                      double* inverse) = nullptr;
 
   int64_t operator()(const DrawKeys& keys,
                      uint64_t threshold,
@@ -76,6 +90,12 @@ struct LaborKernel {
                      uint32_t* accepted,
                      uint64_t* words = nullptr) const {
     return scan64(keys, word_bound(keys.mixture, threshold), sources, count, accepted, words);
+  }
+  [[nodiscard]] ProbableScan<int32_t> probable(const int32_t* /*sources*/) const {
+    return probable32;
+  }
+  [[nodiscard]] ProbableScan<int64_t> probable(const int64_t* /*sources*/) const {
+    return probable64;
   }
 };
 

@@ -257,7 +257,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     destinations_ = driver_.destinations(sizes(own_));
     set_destinations(block_, destinations_);
     frontier_.start(own_);
-    auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop());
+    auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop(), true);
     if (importance == nullptr) return sample_sources();
     Message message = importance_.start(*importance);
     stage_ = Stage::kImportance;
