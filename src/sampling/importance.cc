@@ -19,6 +19,7 @@ namespace {
 
 // With as many edges and more per node, numbers are ids.
 constexpr double kEdgesForIds = 0.25;
+constexpr size_t kShortRow = 4096;  // whose c is looked up by its degree
 constexpr size_t kNumbersBehind = kNumbersAhead + kLaborPadding;  // that are read behind the last
 
 // Writes the sources of the edges of a row, each of them a node.
@@ -42,6 +43,11 @@ void copy_sources(const RelationTask<Id>& task,
     if (static_cast<uint64_t>(of_row[x]) >= bound)
       throw_bad_source(task.edges, row.begin + x, of_row[x], task.num_src_nodes);
   });
+}
+
+template <typename T>
+void make_room(ZeroedArray<T>& table, size_t size, bool may_grow) {
+  if (size > table.size()) table = ZeroedArray<T>(may_grow ? std::bit_ceil(size) : size);
 }
 
 // How many sources or edges are drawn with certainty.
@@ -140,12 +146,45 @@ double RelationImportance::first_c(size_t i) const {
 void RelationImportance::load(size_t i, RowImportance& row) const {
   const size_t first = first_edge_[i], count = first_edge_[i + 1] - first;
   row.resize(count);
-  best_kernels().labor.importances(p_->data(), number_.data() + first, static_cast<int64_t>(count),
-                                   row.p(), row.inverse());
+  const LaborKernel& kernel = best_kernels().labor;
+  const int32_t* const number = number_.data() + first;
+  const auto size = static_cast<int64_t>(count);
+  if (const RankedC* ranked = importances_->ranked)
+    return kernel.ranked(importances_->rank.data(), number, size, ranked->value(),
+                         ranked->inverse(), row.p(), row.inverse());
+  kernel.importances(importances_->p.data(), number, size, row.p(), row.inverse());
 }
 
 void RelationImportance::reserve(size_t num_edges, size_t kept) {
   number_.reserve(num_edges + kNumbersBehind, kept);
+}
+
+void RelationImportance::add_first_c(RankedC& ranked) const {
+  std::vector<bool> is_added(kShortRow);
+  for (size_t i = 0; i + 1 < first_edge_.size(); ++i) {
+    const size_t degree = first_edge_[i + 1] - first_edge_[i];
+    if (degree < kShortRow) {
+      if (is_added[degree]) continue;
+      is_added[degree] = true;
+    }
+    ranked.add(first_c(i));
+  }
+}
+
+void RelationImportance::raise_ranks(const RankedC& ranked, RankedC::Rank* largest) const {
+  std::vector<RankedC::Rank> by_degree(kShortRow);
+  const int32_t* const number = number_.data();
+  for (size_t i = 0; i + 1 < first_edge_.size(); ++i) {
+    const size_t degree = first_edge_[i + 1] - first_edge_[i];
+    RankedC::Rank rank = degree < kShortRow ? by_degree[degree] : 0;
+    if (rank == 0) rank = ranked.of(first_c(i));
+    if (degree < kShortRow) by_degree[degree] = rank;
+    for (size_t e = first_edge_[i]; e < first_edge_[i + 1]; ++e) {
+      prefetch(&largest[number[e + kNumbersAhead]]);
+      RankedC::Rank& of_source = largest[number[e]];
+      of_source = std::max(of_source, rank);
+    }
+  }
 }
 
 template <typename Id>
@@ -197,7 +236,7 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   relation.fanout_ = task.fanout;
   OfType& type = types_[static_cast<size_t>(relation.src_)];
   relation.has_ids_ = type.has_ids;
-  relation.p_ = &type.p;
+  relation.importances_ = &type.importances;
   relation.first_edge_.clear();
   relation.shares_.clear();
   relation.proportional_.clear();
@@ -274,18 +313,34 @@ void HopImportance<Id>::iterate(const std::atomic<bool>* stop) {
 template <typename Id>
 void HopImportance<Id>::begin() {
   is_first_ = true;
+  const bool is_ranked = !listed_ && method_.table.empty() && rank_c();
   for (OfType& type : types_) {
-    const size_t size = type.size();
-    const size_t wanted = type.has_ids ? size : std::bit_ceil(size);
-    for (ZeroedArray<double>* table : {&type.p, &type.largest_c})
-      if (size > table->size()) *table = ZeroedArray<double>(wanted);
+    Importances& of_type = type.importances;
+    of_type.ranked = is_ranked ? &ranked_ : nullptr;
+    if (is_ranked) make_room(of_type.rank, type.size(), !type.has_ids);
+    if (is_ranked && iterations() == 1) continue;
+    make_room(of_type.p, type.size(), !type.has_ids);
+    make_room(of_type.largest_c, type.size(), !type.has_ids);
   }
 }
 
 template <typename Id>
+bool HopImportance<Id>::rank_c() {
+  ranked_.clear();
+  for (size_t r = 0; r < num_relations_; ++r)
+    relations_[r].add_first_c(ranked_);
+  return ranked_.sort();
+}
+
+template <typename Id>
 void HopImportance<Id>::max_reduce() {
-  for (OfType& type : types_)
-    std::fill_n(type.largest_c.data(), type.size(), 0);
+  for (OfType& type : types_) {
+    Importances& of_type = type.importances;
+    if (of_type.ranked != nullptr)
+      std::fill_n(of_type.rank.data(), type.size(), RankedC::Rank{0});
+    else
+      std::fill_n(of_type.largest_c.data(), type.size(), 0);
+  }
   for (size_t r = 0; r < num_relations_; ++r)
     max_reduce(relations_[r]);
 }
@@ -294,14 +349,20 @@ void HopImportance<Id>::max_reduce() {
 template <typename Id>
 void HopImportance<Id>::update() {
   for (OfType& type : types_) {
-    if (is_first_) {
-      std::swap(type.p, type.largest_c);
-      continue;
+    Importances& of_type = type.importances;
+    double* const p = of_type.p.data();
+    if (of_type.ranked != nullptr) {
+      if (iterations() == 1) continue;
+      const double* const values = std::exchange(of_type.ranked, nullptr)->value();
+      std::transform(of_type.rank.data(), of_type.rank.data() + type.size(), p,
+                     [values](RankedC::Rank rank) { return values[rank]; });
+    } else if (is_first_) {
+      std::swap(of_type.p, of_type.largest_c);
+    } else {
+      const double* const largest_c = of_type.largest_c.data();
+      for (size_t i = 0; i < type.size(); ++i)
+        p[i] *= largest_c[i];
     }
-    double* const p = type.p.data();
-    const double* const largest_c = type.largest_c.data();
-    for (size_t i = 0; i < type.size(); ++i)
-      p[i] *= largest_c[i];
   }
   is_first_ = false;
 }
@@ -322,8 +383,10 @@ void HopImportance<Id>::solve(const RelationImportance& relation) {
 template <typename Id>
 void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
   if (relation.first_edge_.empty()) return;
+  Importances& importances = types_[static_cast<size_t>(relation.src_)].importances;
+  if (importances.ranked != nullptr) return relation.raise_ranks(ranked_, importances.rank.data());
   solve(relation);
-  double* const largest_c = types_[static_cast<size_t>(relation.src_)].largest_c.data();
+  double* const largest_c = importances.largest_c.data();
   const int32_t* const number = relation.number_.data();
   const auto raise = [&](size_t i, const auto& value_of) {
     for (size_t e = relation.first_edge_[i]; e < relation.first_edge_[i + 1]; ++e) {

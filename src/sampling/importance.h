@@ -18,6 +18,7 @@
 #include "base/grow_array.h"
 #include "kernels/cpu/labor_scan.h"
 #include "ramet/sample_options.h"
+#include "ranked_c.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -58,6 +59,14 @@ class RowImportance {
   size_t size_ = 0;
 };
 
+// Of all sources of a type, by number.
+struct Importances {
+  ZeroedArray<double> p, largest_c;
+  // Where p is the largest c of the first iteration: instead of both, its rank.
+  const RankedC* ranked = nullptr;
+  ZeroedArray<RankedC::Rank> rank;
+};
+
 // One edge type's part of a hop. Rows have the edges that may be drawn.
 class RelationImportance {
  public:
@@ -87,21 +96,23 @@ class RelationImportance {
   void load(size_t i, RowImportance& row) const;
   // In the first iteration.
   [[nodiscard]] double first_c(size_t i) const;
+  void add_first_c(RankedC& ranked) const;
+  void raise_ranks(const RankedC& ranked, RankedC::Rank* largest) const;
 
   int64_t fanout_ = 0;
   int src_ = 0;
   bool has_ids_ = false;
-  std::vector<size_t> first_edge_;          // by destination, one more; empty where the fanout is 0
-  GrowArray<int32_t> number_;               // by edge: of its source
-  const ZeroedArray<double>* p_ = nullptr;  // by number
-  std::vector<double> shares_;              // by edge; empty without weights, as what follows
+  std::vector<size_t> first_edge_;  // by destination, one more; empty where the fanout is 0
+  GrowArray<int32_t> number_;       // by edge: of its source
+  const Importances* importances_ = nullptr;
+  std::vector<double> shares_;  // by edge; empty without weights, as what follows
   std::vector<Proportional> proportional_;
 };
 
 // All edge types of a hop. Sources are numbered, for tables of their importances: as candidates, in
 // the order in which they are found, or by their ids. Ids need no search, but tables of all nodes,
 // so they are numbers in a hop that reads many edges. Memory: 4 bytes for each in-edge of the
-// destinations, 12 with weights, and 16 to 32 for each number; kept from hop to hop.
+// destinations, 12 with weights, and 2 to 34 for each number; kept from hop to hop.
 template <typename Id>
 class HopImportance {
  public:
@@ -128,7 +139,7 @@ class HopImportance {
   [[nodiscard]] std::span<const Id> ids(size_t type) const { return types_[type].index.ids(); }
   // By candidate, in the current iteration.
   [[nodiscard]] std::span<double> largest_c(size_t type) {
-    return {types_[type].largest_c.data(), types_[type].size()};
+    return {types_[type].importances.largest_c.data(), types_[type].size()};
   }
 
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
@@ -141,7 +152,7 @@ class HopImportance {
     int64_t num_nodes = 0;
     double expected_edges = 0;  // of the hop
     bool may_have_ids = false, has_ids = false;
-    ZeroedArray<double> p, largest_c;  // by number
+    Importances importances;
 
     [[nodiscard]] size_t size() const {
       return has_ids ? static_cast<size_t>(num_nodes) : index.ids().size();
@@ -151,6 +162,7 @@ class HopImportance {
   template <typename RowEdges>
   void add_rows(const RelationTask<Id>& task, RowEdges edges, RelationImportance& relation);
   void add_candidates(std::vector<Id>& sources, RelationImportance& relation);
+  [[nodiscard]] bool rank_c();
   void solve(const RelationImportance& relation);
   void max_reduce(const RelationImportance& relation);
 
@@ -162,6 +174,7 @@ class HopImportance {
   size_t num_relations_ = 0;
   std::vector<OfType> types_;  // by source type
   std::vector<double> c_;      // by row of a relation
+  RankedC ranked_;
 };
 
 }  // namespace ramet

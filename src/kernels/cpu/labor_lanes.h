@@ -195,14 +195,19 @@ int64_t probable_lanes(const DrawKeys& source_keys,
   return pack_by_fractions<L>(source_keys, sources, count, words, found, may_be_accepted);
 }
 
+// Requests what a table has of the numbers that come `kNumbersAhead` later, a vector of them.
+template <typename L, typename Entry>
+void request_ahead(const Entry* table, const int32_t* number) {
+  for (int64_t e = kNumbersAhead; e < kNumbersAhead + L::kCount / 2; ++e)
+    __builtin_prefetch(&table[number[e]], 0, 2);
+}
+
 template <typename L>
 void importance_lanes(
     const double* table, const int32_t* number, int64_t count, double* p, double* inverse) {
-  constexpr int kHalf = L::kCount / 2;
   const auto one = L::fill_f64(1);
-  for (int64_t i = 0; i < count; i += kHalf) {
-    for (int64_t e = i + kNumbersAhead; e < i + kNumbersAhead + kHalf; ++e)
-      __builtin_prefetch(&table[number[e]]);
+  for (int64_t i = 0; i < count; i += L::kCount / 2) {
+    request_ahead<L>(table, number + i);
     const auto of_lane = L::load_f64(table, reinterpret_cast<const uint32_t*>(number + i));
     L::store_f64(p + i, of_lane);
     L::store_f64(inverse + i, L::div_f64(one, of_lane));
@@ -210,9 +215,28 @@ void importance_lanes(
 }
 
 template <typename L>
+void ranked_lanes(const uint16_t* table,
+                  const int32_t* number,
+                  int64_t count,
+                  const double* values,
+                  const double* inverses,
+                  double* p,
+                  double* inverse) {
+  constexpr int kHalf = L::kCount / 2;
+  for (int64_t i = 0; i < count; i += kHalf) {
+    request_ahead<L>(table, number + i);
+    uint32_t rank[kHalf];
+    for (int lane = 0; lane < kHalf; ++lane)
+      rank[lane] = table[number[i + lane]];
+    L::store_f64(p + i, L::load_f64(values, rank));
+    L::store_f64(inverse + i, L::load_f64(inverses, rank));
+  }
+}
+
+template <typename L>
 LaborKernel labor_lanes() {
-  return {labor_scan<L, int32_t>, labor_scan<L, int64_t>, probable_lanes<L, int32_t>,
-          probable_lanes<L, int64_t>, importance_lanes<L>};
+  return {labor_scan<L, int32_t>,     labor_scan<L, int64_t>, probable_lanes<L, int32_t>,
+          probable_lanes<L, int64_t>, importance_lanes<L>,    ranked_lanes<L>};
 }
 
 }  // namespace ramet

@@ -58,6 +58,21 @@ void importances(
   }
 }
 
+void ranked(const uint16_t* table,
+            const int32_t* number,
+            int64_t count,
+            const double* values,
+            const double* inverses,
+            double* p,
+            double* inverse) {
+  for (int64_t i = 0; i < count; ++i) {
+    prefetch(&table[number[i + kNumbersAhead]]);
+    const uint16_t rank = table[number[i]];
+    p[i] = values[rank];
+    inverse[i] = inverses[rank];
+  }
+}
+
 }  // namespace
 
 WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
@@ -78,7 +93,7 @@ WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
 }
 
 LaborKernel labor_portable() {
-  return {scan<int32_t>, scan<int64_t>, probable<int32_t>, probable<int64_t>, importances};
+  return {scan<int32_t>, scan<int64_t>, probable<int32_t>, probable<int64_t>, importances, ranked};
 }
 
 }  // namespace ramet

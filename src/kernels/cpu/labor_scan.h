@@ -74,6 +74,14 @@ struct LaborKernel {
                       int64_t count,
                       double* p,
                       double* inverse) = nullptr;
+  // The same for p[i] = values[table[number[i]]], of which the inverses are known.
+  void (*ranked)(const uint16_t* table,
+                 const int32_t* number,
+                 int64_t count,
+                 const double* values,
+                 const double* inverses,
+                 double* p,
+                 double* inverse) = nullptr;
 
   int64_t operator()(const DrawKeys& keys,
                      uint64_t threshold,
