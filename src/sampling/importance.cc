@@ -86,11 +86,16 @@ double solve_c_of_ones(size_t degree, int64_t fanout) {
 
 // The same rounds. The largest edges are certain; the others share what the fanout leaves.
 double solve_c_of_shares(std::span<const double> shares, int64_t fanout) {
+  return solve_c_of_shares(shares, fanout,
+                           sum_in_blocks(shares.size(), [&](size_t e) { return shares[e]; }));
+}
+
+double solve_c_of_shares(std::span<const double> shares, int64_t fanout, double sum) {
   if (takes_all(fanout, std::ssize(shares))) return std::numeric_limits<double>::infinity();
-  double c = 0;
-  int64_t count = 0;
-  for (int64_t certain = -1; count > certain && count < fanout;) {
-    const double sum =
+  double c = static_cast<double>(fanout) / sum;
+  int64_t count = count_certain(shares, c);
+  for (int64_t certain = 0; count > certain && count < fanout;) {
+    sum =
         sum_in_blocks(shares.size(), [&](size_t e) { return c * shares[e] >= 1 ? 0 : shares[e]; });
     certain = count;
     c = static_cast<double>(fanout - count) / sum;
@@ -263,7 +268,7 @@ void HopImportance<Id>::add_rows(const RelationTask<Id>& task,
       const size_t first = relation.num_edges();
       relation.first_edge_.push_back(first + count);
       if constexpr (requires { edges.shares(); }) {
-        if (!method_.table.empty()) relation.add_shares(edges.shares());
+        if (!method_.table.empty()) relation.add_shares(edges.shares(), edges.solve_c(task.fanout));
       }
       if (relation.has_ids_) {
         relation.reserve(first + count, first);
@@ -295,8 +300,7 @@ void HopImportance<Id>::add_candidates(std::vector<Id>& sources, RelationImporta
   sources.clear();
 }
 
-void RelationImportance::add_shares(std::span<const double> shares) {
-  const double c = solve_c_of_shares(shares, fanout_);
+void RelationImportance::add_shares(std::span<const double> shares, double c) {
   shares_.insert(shares_.end(), shares.begin(), shares.end());
   proportional_.push_back({c, variance_of_shares(shares, c)});
 }

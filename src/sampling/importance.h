@@ -35,6 +35,8 @@ namespace ramet {
 // With weights, of whose sum each edge of a row has a share: the c that solves sum of
 // min(1, c share) = fanout; infinity where the fanout takes all of them.
 [[nodiscard]] double solve_c_of_shares(std::span<const double> shares, int64_t fanout);
+// The same where their sum in blocks is known.
+[[nodiscard]] double solve_c_of_shares(std::span<const double> shares, int64_t fanout, double sum);
 // What the sum of share^2 (1 / q - 1) then is for q = min(1, c share); and the c with which q =
 // min(1, c p) has that `variance`, 1 where it is 0.
 [[nodiscard]] double variance_of_shares(std::span<const double> shares, double c);
@@ -92,7 +94,7 @@ class RelationImportance {
   void reserve(size_t num_edges, size_t kept);
   [[nodiscard]] std::span<const double> shares(size_t i) const;
   // Of the next row.
-  void add_shares(std::span<const double> shares);
+  void add_shares(std::span<const double> shares, double c);
   void load(size_t i, RowImportance& row) const;
   // In the first iteration.
   [[nodiscard]] double first_c(size_t i) const;

@@ -16,6 +16,7 @@
 #include "base/prefetch.h"
 #include "edges_in_time.h"
 #include "excluded_edges.h"
+#include "importance.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "relation_builder.h"
 #include "weights.h"
@@ -44,8 +45,14 @@ class LaborEdges {
     return with_weight(weights_->as<double>(), row, allowed);
   }
 
-  // Of the edges that of() gave last: their parts of the row's weight. Empty without weights.
+  // Of the edges that of() gave last: their parts of the row's weight. Empty without weights. The
+  // kLaborPadding behind them are negative.
   [[nodiscard]] std::span<const double> shares() const { return {shares_.data(), num_shares_}; }
+  // Of these shares: solve_c_of_shares().
+  [[nodiscard]] double solve_c(int64_t fanout) const {
+    return share_sum_ ? solve_c_of_shares(shares(), fanout, *share_sum_)
+                      : solve_c_of_shares(shares(), fanout);
+  }
 
   // Asks for the weights of a row that of() will be called with soon.
   template <typename Index>
@@ -62,20 +69,31 @@ class LaborEdges {
  private:
   template <typename Weight>
   Edges with_weight(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
-    const WeightedScan<Weight>& scan = kernel_.scan(weights.data());
+    const LaborWeights<Weight>& kernel = kernel_.weights(weights.data());
     const int64_t size = allowed.size();
-    shares_.resize(std::max(shares_.size(), static_cast<size_t>(size + kWeightedPadding)));
-    double sum = 0;  // in blocks
+    shares_.resize(std::max(shares_.size(), static_cast<size_t>(size + kLaborPadding)));
+    double sum = 0, of_shares = 0;  // in blocks
     for (int64_t first = 0; first < size; first += kSumBlock)
-      sum += block_sum(scan, weights, row, allowed, first);
+      sum += block_sum(kernel, weights, row, allowed, first);
     int64_t kept = 0;
-    for (int64_t first = 0; first < size && sum > 0; first += kSumBlock)
-      kept += scan.shares(block(weights, row, allowed, first), std::min(kSumBlock, size - first),
-                          sum, shares_.data() + first);
+    for (int64_t first = 0; first < size && sum > 0; first += kSumBlock) {
+      const ShareBlock shares =
+          kernel.shares(block(weights, row, allowed, first), std::min(kSumBlock, size - first), sum,
+                        shares_.data() + first);
+      kept += shares.kept;
+      of_shares += shares.sum;
+    }
     num_shares_ = static_cast<size_t>(kept);
-    if (kept == size) return allowed;
-    numbers_.resize(static_cast<size_t>(size));
-    allowed.copy(0, size, numbers_.data());
+    if (kept != size) return keep_shares(allowed);
+    share_sum_ = of_shares;
+    end_shares();
+    return allowed;
+  }
+
+  // Leaves the edges with a share that is large enough.
+  Edges keep_shares(const Edges& allowed) {
+    numbers_.resize(static_cast<size_t>(allowed.size()));
+    allowed.copy(0, allowed.size(), numbers_.data());
     size_t to = 0;
     for (size_t j = 0; j < numbers_.size() && to < num_shares_; ++j) {
       numbers_[to] = numbers_[j];
@@ -83,8 +101,12 @@ class LaborEdges {
       to += shares_[j] >= kSmallestWeight ? 1 : 0;
     }
     numbers_.resize(num_shares_);
+    share_sum_.reset();
+    end_shares();
     return Edges(numbers_);
   }
+
+  void end_shares() { std::fill_n(shares_.data() + num_shares_, kLaborPadding, -1); }
 
   // The weights of up to kSumBlock edges from the first-th on, until the next call.
   template <typename Weight>
@@ -104,13 +126,13 @@ class LaborEdges {
 
   // kInvalidArgument for what is no weight.
   template <typename Weight>
-  double block_sum(const WeightedScan<Weight>& scan,
+  double block_sum(const LaborWeights<Weight>& kernel,
                    std::span<const Weight> weights,
                    const Row& row,
                    const Edges& allowed,
                    int64_t first) {
     const int64_t count = std::min(kSumBlock, allowed.size() - first);
-    double sum = scan.running(block(weights, row, allowed, first), count, 0, running_.data());
+    double sum = kernel.sum(block(weights, row, allowed, first), count);
     if (!std::isnan(sum)) return sum;
     sum = 0;
     for (int64_t j = 0; j < count; ++j)
@@ -125,8 +147,8 @@ class LaborEdges {
   std::vector<int64_t> numbers_;
   std::vector<double> shares_;  // the first num_shares_
   size_t num_shares_ = 0;
-  WeightedKernel kernel_ = best_kernels().weighted;
-  std::array<double, kSumBlock + kWeightedPadding> running_ = {};
+  std::optional<double> share_sum_;  // in blocks; not where some were left out
+  LaborKernel kernel_ = best_kernels().labor;
   std::tuple<std::array<float, kSumBlock>, std::array<double, kSumBlock>> weight_ = {};
 };
 

@@ -32,17 +32,14 @@ class LaborRule {
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     const auto edges = edges_.of(stored, row, i);
-    if (draws_.importance != nullptr) {
-      accept_by_importance(stored, row, edges, i, picks);
-    } else if (draws_.method.table.empty()) {
-      accept(stored, row, edges, picks);
-    } else {
-      const size_t degree = shares().size();
-      importance_.resize(degree);
-      std::copy_n(shares().data(), degree, importance_.p());
-      const double c = solve_c_of_shares(shares(), task_.fanout);
-      accept_each(stored, row, edges, c, picks);
+    if (draws_.importance != nullptr) return accept_by_importance(stored, row, edges, i, picks);
+    if constexpr (requires { edges_.solve_c(task_.fanout); }) {
+      if (!draws_.method.table.empty()) {
+        const double c = edges_.solve_c(task_.fanout);
+        return accept_each(stored, row, edges, shares().data(), c, picks);
+      }
     }
+    accept(stored, row, edges, picks);
   }
 
   [[nodiscard]] bool reads_sources() const {
@@ -111,9 +108,11 @@ class LaborRule {
       throw_bad_entry(task_.edges.indptr_location, task_.dst_rows.row(task_.dst_nodes()[i]),
                       row.begin, "begins a row whose length changed while it was sampled");
     }
-    if (!draws_.importance->has_ids()) return accept_each(stored, row, edges, c, picks);
+    double* const p = importance_.p();
+    std::fill_n(p + importance_.size(), kLaborPadding, -1);
+    if (!draws_.importance->has_ids()) return accept_each(stored, row, edges, p, c, picks);
     const std::span<const int32_t> ids = draws_.importance->ids(i);
-    const int64_t count = accept_numbers(edges, c, [&](int64_t first, int64_t /*size*/) {
+    const int64_t count = accept_numbers(edges.size(), p, c, [&](int64_t first, int64_t /*size*/) {
       return &ids[static_cast<size_t>(first)];
     });
     picks.take_known(
@@ -122,11 +121,15 @@ class LaborRule {
     weigh_by_probability(static_cast<double>(edges.size()), count, picks);
   }
 
-  // Each edge with the probability min(1, c p).
+  // Each edge with the probability min(1, c p); kLaborPadding more p are negative.
   template <typename Index, typename Edges, typename Picks>
-  void accept_each(
-      std::span<const Index> stored, const Row& row, const Edges& edges, double c, Picks& picks) {
-    const int64_t count = accept_numbers(edges, c, [&](int64_t first, int64_t size) {
+  void accept_each(std::span<const Index> stored,
+                   const Row& row,
+                   const Edges& edges,
+                   const double* p,
+                   double c,
+                   Picks& picks) {
+    const int64_t count = accept_numbers(edges.size(), p, c, [&](int64_t first, int64_t size) {
       return read_sources(stored, row, edges, first, size);
     });
     picks.take(task_, stored, count, [&](int64_t j) { return row.begin + edges[edge_.data()[j]]; });
@@ -135,11 +138,8 @@ class LaborRule {
 
   // Writes which edges are accepted, in edge_, and their probabilities. Returns how many.
   // sources_of(first, size): of so many edges, followed by any kLaborPadding more.
-  template <typename Edges, typename SourcesOf>
-  int64_t accept_numbers(const Edges& edges, double c, const SourcesOf& sources_of) {
-    const int64_t degree = edges.size();
-    double* const p = importance_.p();
-    std::fill_n(p + degree, kLaborPadding, -1);
+  template <typename SourcesOf>
+  int64_t accept_numbers(int64_t degree, const double* p, double c, const SourcesOf& sources_of) {
     edge_.reserve(static_cast<size_t>(degree), 0);
     q_.reserve(static_cast<size_t>(degree), 0);
     terms_.reserve(shares().size(), 0);
@@ -161,22 +161,24 @@ class LaborRule {
     return count;
   }
 
-  // Those of `size` edges.
+  // Those of `size` edges, where they lie if they are side by side and enough others follow.
   template <typename Index, typename Edges>
   const Index* read_sources(std::span<const Index> stored,
                             const Row& row,
                             const Edges& edges,
                             int64_t first,
                             int64_t size) {
-    const Index* of_row = stored.data() + row.begin;
+    const auto number = static_cast<size_t>(row.begin + edges[first]);
+    const Index* const of_first = stored.data() + number;
     Index* const source = std::get<std::array<Index, kTogether + kLaborPadding>>(source_).data();
-    if (edges[first + size - 1] - edges[first] == size - 1) {  // side by side
-      std::copy_n(of_row + edges[first], size, source);
-    } else {
-      edges.copy(first, size, number_.data());
-      for (size_t e = 0; e < static_cast<size_t>(size); ++e)
-        source[e] = of_row[number_[e]];
+    if (edges[first + size - 1] - edges[first] == size - 1) {
+      if (number + static_cast<size_t>(size + kLaborPadding) <= stored.size()) return of_first;
+      std::copy_n(of_first, size, source);
+      return source;
     }
+    edges.copy(first, size, number_.data());
+    for (size_t e = 0; e < static_cast<size_t>(size); ++e)
+      source[e] = stored[static_cast<size_t>(row.begin + number_[e])];
     return source;
   }
 

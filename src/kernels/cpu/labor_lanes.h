@@ -11,6 +11,7 @@
 #include "base/exponential_lanes.h"
 #include "draw_keys_lanes.h"
 #include "labor_scan.h"
+#include "labor_weights_lanes.h"
 #include "lanes.h"
 
 namespace ramet {
@@ -235,8 +236,14 @@ void ranked_lanes(const uint16_t* table,
 
 template <typename L>
 LaborKernel labor_lanes() {
-  return {labor_scan<L, int32_t>,     labor_scan<L, int64_t>, probable_lanes<L, int32_t>,
-          probable_lanes<L, int64_t>, importance_lanes<L>,    ranked_lanes<L>};
+  return {labor_scan<L, int32_t>,
+          labor_scan<L, int64_t>,
+          probable_lanes<L, int32_t>,
+          probable_lanes<L, int64_t>,
+          importance_lanes<L>,
+          ranked_lanes<L>,
+          labor_weights_lanes<L, float>(),
+          labor_weights_lanes<L, double>()};
 }
 
 }  // namespace ramet

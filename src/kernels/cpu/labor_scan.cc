@@ -1,6 +1,7 @@
 #include "labor_scan.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "base/dependent_lanes.h"
@@ -73,6 +74,29 @@ void ranked(const uint16_t* table,
   }
 }
 
+template <typename Weight>
+double sum_of_weights(const Weight* weights, int64_t count) {
+  double sum = 0;
+  bool all_are = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto weight = static_cast<double>(weights[i]);
+    all_are &= is_weight(weight);
+    sum += weight;
+  }
+  return all_are ? sum : std::numeric_limits<double>::quiet_NaN();
+}
+
+template <typename Weight>
+ShareBlock block_of_shares(const Weight* weights, int64_t count, double sum, double* out) {
+  ShareBlock block = {0, 0};
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<double>(weights[i]) / sum;
+    block.kept += out[i] >= kSmallestWeight ? 1 : 0;
+    block.sum += out[i];
+  }
+  return block;
+}
+
 }  // namespace
 
 WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
@@ -93,7 +117,14 @@ WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
 }
 
 LaborKernel labor_portable() {
-  return {scan<int32_t>, scan<int64_t>, probable<int32_t>, probable<int64_t>, importances, ranked};
+  return {scan<int32_t>,
+          scan<int64_t>,
+          probable<int32_t>,
+          probable<int64_t>,
+          importances,
+          ranked,
+          {sum_of_weights<float>, block_of_shares<float>},
+          {sum_of_weights<double>, block_of_shares<double>}};
 }
 
 }  // namespace ramet

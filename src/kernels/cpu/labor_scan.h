@@ -62,6 +62,19 @@ using ProbableScan = int64_t (*)(const DrawKeys& source_keys,
                                  uint64_t* words,
                                  uint32_t* found);
 
+// The shares of edges in their row's weight, and what LABOR needs to know of a block of them.
+struct ShareBlock {
+  int64_t kept;  // of at least kSmallestWeight
+  double sum;    // in order
+};
+template <typename Weight>
+struct LaborWeights {
+  // The sum in order; not a number if one is no weight, and sometimes where one is -0.
+  double (*sum)(const Weight* weights, int64_t count) = nullptr;
+  // Writes the weights over `sum`, with room for kLaborPadding more.
+  ShareBlock (*shares)(const Weight* weights, int64_t count, double sum, double* out) = nullptr;
+};
+
 struct LaborKernel {
   LaborScan<int32_t> scan32 = nullptr;
   LaborScan<int64_t> scan64 = nullptr;
@@ -82,6 +95,8 @@ struct LaborKernel {
                  const double* inverses,
                  double* p,
                  double* inverse) = nullptr;
+  LaborWeights<float> weights32;
+  LaborWeights<double> weights64;
 
   int64_t operator()(const DrawKeys& keys,
                      uint64_t threshold,
@@ -98,6 +113,12 @@ struct LaborKernel {
                      uint32_t* accepted,
                      uint64_t* words = nullptr) const {
     return scan64(keys, word_bound(keys.mixture, threshold), sources, count, accepted, words);
+  }
+  [[nodiscard]] const LaborWeights<float>& weights(const float* /*weights*/) const {
+    return weights32;
+  }
+  [[nodiscard]] const LaborWeights<double>& weights(const double* /*weights*/) const {
+    return weights64;
   }
   [[nodiscard]] ProbableScan<int32_t> probable(const int32_t* /*sources*/) const {
     return probable32;
