@@ -20,6 +20,7 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kSpan = int64_t{1} << 14;  // sources that a kernel looks at before they are taken
+constexpr int64_t kKeptBounds = 1024;        // of rows with fewer edges
 constexpr int64_t kTogether = 1024;          // sources with probabilities of their own
 
 // Of one thread. `edges`: RemainingEdges, or LaborEdges.
@@ -62,15 +63,27 @@ class LaborRule {
       picks.take(task_, stored, degree, [&](int64_t j) { return row.begin + edges[j]; });
       return weigh_alike(degree, degree, picks);
     }
-    const uint64_t threshold = threshold_of(task_.fanout, degree);
+    const WordBound bound = bound_of(degree);
     const int64_t before = picks.size();
     const auto scan = [&](const Index* sources, int64_t count, const auto& position_of) {
       uint32_t* const accepted = accepted_.data();
-      const int64_t size = kernel_(draws_.source_keys, threshold, sources, count, accepted);
+      const int64_t size =
+          kernel_.scan(sources)(draws_.source_keys, bound, sources, count, accepted, nullptr);
       picks.take(task_, stored, size, [=](int64_t j) { return position_of(accepted[j]); });
     };
     for_each_span(stored, row, edges, scan);
     weigh_alike(picks.size() - before, task_.fanout, picks);
+  }
+
+  // Of a row with so many edges. Those of mixed words are kept, since many rows have as many.
+  WordBound bound_of(int64_t degree) {
+    const Mixture& mixture = draws_.source_keys.mixture;
+    const uint64_t threshold = threshold_of(task_.fanout, degree);
+    if (mixture.plain || degree >= kKeptBounds) return word_bound(mixture, threshold);
+    bounds_.resize(kKeptBounds);
+    WordBound& bound = bounds_[static_cast<size_t>(degree)];
+    if (bound.word == 0) bound = word_bound(mixture, threshold);
+    return bound;
   }
 
   // Calls scan(sources, count, position_of) with spans of the edges; position_of(j) is the j-th's.
@@ -234,6 +247,7 @@ class LaborRule {
   std::array<int64_t, kTogether> number_ = {};
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
   std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
+  std::vector<WordBound> bounds_;  // by number of edges
 };
 
 }  // namespace

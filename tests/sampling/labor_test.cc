@@ -170,9 +170,10 @@ TEST_CASE("the word of the threshold is accepted, the next one is not") {
   }
 }
 
-TEST_CASE("kernels find the sources that their own probabilities accept, and all words") {
+template <typename Index>
+void check_probable(uint64_t most) {
   constexpr size_t kMost = 77;
-  std::vector<int64_t> ids = random_ids<int64_t>(kMost, uint64_t{1} << 40, 5);
+  std::vector<Index> ids = random_ids<Index>(kMost, most, 5);
   ids.resize(kMost + kLaborPadding);
   for (const DrawKeys& keys : {DrawKeys{9}, DrawKeys{9, 10, mixture_of(3, 8)}}) {
     for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
@@ -186,8 +187,8 @@ TEST_CASE("kernels find the sources that their own probabilities accept, and all
           }
           alignas(64) uint64_t words[kMost + kLaborPadding];
           uint32_t found[kMost + kLaborPadding];
-          const int64_t size = kernel.probable(keys, ids.data(), p.data(),
-                                               static_cast<int64_t>(count), c, words, found);
+          const int64_t size = kernel.probable(ids.data())(
+              keys, ids.data(), p.data(), static_cast<int64_t>(count), c, words, found);
           int64_t position = 0;
           for (uint32_t i = 0; i < count; ++i) {
             const double q = std::min(1.0, c * p[i]);
@@ -203,6 +204,88 @@ TEST_CASE("kernels find the sources that their own probabilities accept, and all
       }
     }
   }
+}
+
+TEST_CASE("kernels find the sources that their own probabilities accept, and all words") {
+  check_probable<int32_t>(std::numeric_limits<int32_t>::max());
+  check_probable<int64_t>(uint64_t{1} << 40);
+}
+
+TEST_CASE("kernels look up importances, of which they may know ranks") {
+  constexpr size_t kNodes = 1000, kMost = 40;
+  std::vector<double> table(kNodes), values(9), inverses(9);
+  std::vector<uint16_t> ranks(kNodes);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = 1 / static_cast<double>(i + 3);
+    inverses[i] = 1 / values[i];
+  }
+  for (size_t i = 0; i < kNodes; ++i) {
+    ranks[i] = static_cast<uint16_t>(mix64(i) % values.size());
+    table[i] = values[ranks[i]];
+  }
+  const auto number = random_ids<int32_t>(kMost + kNumbersAhead + kLaborPadding, kNodes - 1, 3);
+  for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
+    for (size_t count = 0; count <= kMost; ++count) {
+      std::vector<double> p(count + kLaborPadding), inverse(p), p_of_rank(p), inverse_of_rank(p);
+      kernel.importances(table.data(), number.data(), static_cast<int64_t>(count), p.data(),
+                         inverse.data());
+      kernel.ranked(ranks.data(), number.data(), static_cast<int64_t>(count), values.data(),
+                    inverses.data(), p_of_rank.data(), inverse_of_rank.data());
+      for (size_t i = 0; i < count; ++i) {
+        const double expected = table[static_cast<size_t>(number[i])];
+        REQUIRE(p[i] == expected);
+        REQUIRE(inverse[i] == 1 / expected);
+        REQUIRE(p_of_rank[i] == expected);
+        REQUIRE(inverse_of_rank[i] == 1 / expected);
+      }
+    }
+  }
+}
+
+// The weights weight_of(i), whether their sums are exact or not.
+template <typename Weight, typename WeightOf>
+void check_weights(const WeightOf& weight_of) {
+  for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
+    for (size_t count = 1; count <= 70; ++count) {
+      std::vector<Weight> weights(count);
+      double sum = 0, of_shares = 0;
+      for (size_t i = 0; i < count; ++i)
+        sum += static_cast<double>(weights[i] = weight_of(i));
+      const auto& of_labor = kernel.weights(weights.data());
+      REQUIRE(of_labor.sum(weights.data(), static_cast<int64_t>(count)) == sum);
+      if (sum == 0) continue;
+      std::vector<double> out(count + kLaborPadding);
+      const ShareBlock block =
+          of_labor.shares(weights.data(), static_cast<int64_t>(count), sum, out.data());
+      int64_t kept = 0;
+      for (size_t i = 0; i < count; ++i) {
+        const double share = static_cast<double>(weights[i]) / sum;
+        REQUIRE(out[i] == share);
+        of_shares += share;
+        kept += share >= 1e-290 ? 1 : 0;
+      }
+      REQUIRE(block.sum == of_shares);
+      REQUIRE(block.kept == kept);
+      for (const double wrong : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+        weights[count / 2] = static_cast<Weight>(wrong);
+        REQUIRE(std::isnan(of_labor.sum(weights.data(), static_cast<int64_t>(count))));
+      }
+    }
+  }
+}
+
+// docs/semantics.md, section 8.
+TEST_CASE("kernels sum weights and their shares in order") {
+  const auto unit = [](size_t i) { return static_cast<double>(mix64(i) >> 40) * 0x1p-24; };
+  check_weights<float>([&](size_t i) { return static_cast<float>(unit(i)); });
+  check_weights<float>([&](size_t i) { return i % 3 == 0 ? 0.0F : static_cast<float>(unit(i)); });
+  check_weights<float>(
+      [&](size_t i) { return std::ldexp(static_cast<float>(unit(i)), 1 - static_cast<int>(i)); });
+  check_weights<float>(
+      [&](size_t i) { return i % 5 == 1 ? 3e-45F : 1e38F * static_cast<float>(unit(i)); });
+  check_weights<float>([](size_t /*i*/) { return 0.0F; });
+  check_weights<double>(unit);
+  check_weights<double>([&](size_t i) { return i % 4 == 0 ? 1e-289 : 1e30 * unit(i); });
 }
 
 TEST_CASE("rows far longer than a kernel requests ahead are accepted alike") {

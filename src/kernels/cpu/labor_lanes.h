@@ -46,15 +46,15 @@ struct DependentLabor {
     }
   }
 
-  // Of all sources that are accepted, and of some others. From corner to corner `now` falls, and
-  // `next` rises.
+  // Of all sources that are accepted, and of some others: the upper bits of words do. From corner
+  // to corner `now` falls, and `next` rises.
   [[gnu::always_inline]] uint32_t accepted(U64 source) const {
     const U64 stream = stream_of<L>(source);
-    const U64 word = keys.now.draw(stream);
+    const U64 word = keys.now.draw_top(stream);
     U64 most = L::fill64(~uint64_t{0});
     for (int c = kCorners - 1; c >= 0; --c)
       most = L::if_at_most(word, now[c], most, next[c]);
-    return L::at_most(keys.next.draw(stream), most);
+    return L::at_most(keys.next.draw_top(stream), most);
   }
 
   DependentKeys<L> keys;

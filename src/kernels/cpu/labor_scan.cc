@@ -102,12 +102,15 @@ ShareBlock block_of_shares(const Weight* weights, int64_t count, double sum, dou
 WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
   constexpr uint64_t kWorthCorners = uint64_t{3} << 62;  // of larger words most are accepted
   constexpr uint64_t kSlack = uint64_t{1} << 14;         // more than words and normals are off by
+  constexpr uint64_t kTopSlack = uint64_t{1} << 34;      // and words with their upper 31 bits alone
   WordBound bound{word, {}, {}};
   std::fill_n(bound.now, kCorners, ~uint64_t{0});
   std::fill_n(bound.next, kCorners, ~uint64_t{0});
   if (word > kWorthCorners) return bound;
   const double z = normal_of_word<Scalar>(word + kSlack);
-  const auto word_of = [](double normal) { return word_of_normal<Scalar>(normal - 1e-6) + kSlack; };
+  const auto word_of = [](double normal) {
+    return word_of_normal<Scalar>(normal - 1e-6) + kTopSlack;
+  };
   for (int c = 0; c < kCorners; ++c) {
     const double along = c - (kCorners - 1) / 2.0;
     bound.now[c] = word_of(z * mixture.cos + along * mixture.sin);

@@ -120,6 +120,8 @@ struct LaborKernel {
   [[nodiscard]] const LaborWeights<double>& weights(const double* /*weights*/) const {
     return weights64;
   }
+  [[nodiscard]] LaborScan<int32_t> scan(const int32_t* /*sources*/) const { return scan32; }
+  [[nodiscard]] LaborScan<int64_t> scan(const int64_t* /*sources*/) const { return scan64; }
   [[nodiscard]] ProbableScan<int32_t> probable(const int32_t* /*sources*/) const {
     return probable32;
   }
