@@ -16,9 +16,9 @@
 #include "base/prefetch.h"
 #include "edges_in_time.h"
 #include "excluded_edges.h"
-#include "importance.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "relation_builder.h"
+#include "solve_c.h"
 #include "weights.h"
 
 namespace ramet {
