@@ -88,18 +88,33 @@ class EdgesInTime {
   Edges in(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
     numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
     int64_t* last = numbers_.data();
-    const int64_t most = codes_ == nullptr ? kTimesTogether : kCodesTogether;
     uint32_t* const found = found_.data();
-    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
-      for (; begin < end && !allowed.is_empty(); begin += most) {
-        const int64_t count = std::min(most, end - begin), first = begin - row.begin;
-        const int64_t size = codes_ == nullptr
-                                 ? find(stored, begin, count, allowed, found)
-                                 : find_by_codes(stored, begin, count, allowed, found);
-        last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
-      }
-    });
+    for (int64_t first = 0; first < row.degree; first += kTogether) {
+      const Row some{row.begin + first, std::min(kTogether, row.degree - first)};
+      const int64_t size = find(stored, some, allowed, found);
+      last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
+    }
     return Edges(std::span<const int64_t>(numbers_.data(), last));
+  }
+
+  // The same of a row of fewer than 2^32 edges. Writes their numbers to `found`, which has room for
+  // those of the row and kWithinPadding; returns how many there are.
+  template <typename Index>
+  int64_t find(std::span<const Index> stored,
+               const Row& row,
+               const TimeSpan& allowed,
+               uint32_t* found) {
+    uint32_t* last = found;
+    if (allowed.is_empty()) return 0;
+    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
+      const int64_t size = codes_ == nullptr
+                               ? find_by_times(stored, begin, end - begin, allowed, last)
+                               : find_by_codes(stored, begin, end - begin, allowed, last);
+      const auto first = static_cast<uint32_t>(begin - row.begin);
+      if (first > 0) std::for_each_n(last, size, [first](uint32_t& x) { x += first; });
+      last += size;
+    });
+    return last - found;
   }
 
   // Of sorted rows: all of the allowed edges, also the excluded ones.
@@ -144,10 +159,11 @@ class EdgesInTime {
   // Asks for the times of a row that of() will be called with soon.
   template <typename Index>
   void request(std::span<const Index> stored, const Row& row) const {
-    constexpr int64_t kMost = 256;  // the hardware sees the rest
-    const int64_t count = std::min(row.degree, kMost);
-    const auto request_lines = [count](const auto* of_row) {
-      for (int64_t x = 0; x < count; x += 64 / int64_t{sizeof(*of_row)})
+    constexpr int64_t kMostLines = 32, kMostSources = 256;  // the hardware sees the rest
+    const auto request_lines = [&row](const auto* of_row) {
+      constexpr int64_t kOfLine = 64 / int64_t{sizeof(*of_row)};
+      const int64_t count = std::min(row.degree, kMostLines * kOfLine);
+      for (int64_t x = 0; x < count; x += kOfLine)
         prefetch(of_row + x);
     };
     if (codes_ != nullptr) {
@@ -158,7 +174,7 @@ class EdgesInTime {
       for (int64_t quarter = 1; quarter < 4; ++quarter)  // where bisection looks first
         prefetch(of_row + row.degree / 4 * quarter);
     } else if (!times_.sorted) {
-      for (int64_t x = 0; x < count; ++x) {
+      for (int64_t x = 0; x < std::min(row.degree, kMostSources); ++x) {
         const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(row.begin + x)]);
         if (source < static_cast<uint64_t>(task_.num_src_nodes))
           prefetch(times_.of_sources + source);
@@ -167,25 +183,33 @@ class EdgesInTime {
   }
 
  private:
-  static constexpr int64_t kTimesTogether = 128, kCodesTogether = 4096;  // what a kernel looks at
+  static constexpr int64_t kTogether = 4096;  // edges whose numbers are found at once
+  static constexpr int64_t kGathered = 128;   // times of sources that are read at once
 
   // Which of the `count` edges from `position` on have times in `allowed`; see within.h.
   template <typename Index>
-  int64_t find(std::span<const Index> stored,
-               int64_t position,
-               int64_t count,
-               const TimeSpan& allowed,
-               uint32_t* found) const {
-    const auto in = [&](const int64_t* times) {
-      return within_(allowed.first, allowed.last, times, count, found);
+  int64_t find_by_times(std::span<const Index> stored,
+                        int64_t position,
+                        int64_t count,
+                        const TimeSpan& allowed,
+                        uint32_t* found) const {
+    const auto in = [&](const int64_t* times, int64_t size, uint32_t* out) {
+      return within_(allowed.first, allowed.last, times, size, out);
     };
-    if (times_.of_edges != nullptr) return in(times_.of_edges + position);
-    int64_t gathered[kTimesTogether];
-    with_time_at(stored, [&](const auto& time_at) {
-      for (int64_t j = 0; j < count; ++j)
-        gathered[j] = time_at(position + j);
-    });
-    return in(gathered);
+    if (times_.of_edges != nullptr) return in(times_.of_edges + position, count, found);
+    int64_t gathered[kGathered];
+    uint32_t* last = found;
+    for (int64_t first = 0; first < count; first += kGathered) {
+      const int64_t some = std::min(kGathered, count - first);
+      with_time_at(stored, [&](const auto& time_at) {
+        for (int64_t j = 0; j < some; ++j)
+          gathered[j] = time_at(position + first + j);
+      });
+      const int64_t size = in(gathered, some, last);
+      std::for_each_n(last, size, [first](uint32_t& x) { x += static_cast<uint32_t>(first); });
+      last += size;
+    }
+    return last - found;
   }
 
   template <typename Index>
@@ -196,7 +220,7 @@ class EdgesInTime {
                         uint32_t* found) {
     const uint16_t* codes = codes_->data() + position;
     const auto [first, last, cuts_first, cuts_last] = code_span(allowed);
-    const auto any = [&](uint16_t code) { return within_(code, code, codes, count, found) > 0; };
+    const auto any = [&](uint16_t code) { return within_.has16(code, codes, count); };
     const bool all_are = !(cuts_first && any(first)) && !(cuts_last && any(last));
     const int64_t size = within_(first, last, codes, count, found);
     if (all_are) return size;
@@ -259,7 +283,7 @@ class EdgesInTime {
   CodeSpan code_span_ = {};  // of coded_
   Within within_ = best_kernels().within;
   std::vector<int64_t> numbers_;
-  std::vector<uint32_t> found_ = std::vector<uint32_t>(kCodesTogether + kWithinPadding);
+  std::vector<uint32_t> found_ = std::vector<uint32_t>(kTogether + kWithinPadding);
 };
 
 // A rule that draws from EdgesInTime, and the check of what it drew from sorted rows.
