@@ -120,6 +120,7 @@ class EdgesInTime {
   // Of sorted rows: all of the allowed edges, also the excluded ones.
   template <typename Index>
   Row part(std::span<const Index> stored, const Row& row, size_t i) const {
+    if (!task_.parts.empty()) return task_.parts[i];
     const TimeSpan allowed = task_.allowed[i];
     if (allowed.is_empty()) return {row.begin, 0};
     return with_time_at(stored, [&](const auto& time_at) { return search(row, allowed, time_at); });
@@ -130,6 +131,8 @@ class EdgesInTime {
     return with_time_at(stored, [&](const auto& time_at) { return time_at(position); });
   }
 
+  // Whether those of rank() have 16 bits.
+  [[nodiscard]] bool has_short_ranks() const { return codes_ != nullptr; }
   // What ascends with time, and is faster to read where there are codes.
   template <typename Index>
   int64_t rank(std::span<const Index> stored, int64_t position) const {
@@ -159,12 +162,14 @@ class EdgesInTime {
   // Asks for the times of a row that of() will be called with soon.
   template <typename Index>
   void request(std::span<const Index> stored, const Row& row) const {
+    if (!task_.parts.empty()) return;
     constexpr int64_t kMostLines = 32, kMostSources = 256;  // the hardware sees the rest
     const auto request_lines = [&row](const auto* of_row) {
       constexpr int64_t kOfLine = 64 / int64_t{sizeof(*of_row)};
       const int64_t count = std::min(row.degree, kMostLines * kOfLine);
       for (int64_t x = 0; x < count; x += kOfLine)
         prefetch(of_row + x);
+      if (count > 0) prefetch(of_row + count - 1);  // rows begin anywhere in a line
     };
     if (codes_ != nullptr) {
       request_lines(codes_->data() + row.begin);

@@ -1,6 +1,7 @@
 #include "temporal_sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -130,7 +131,35 @@ class LatestRule {
     if (edges.size() < k && guessed != allowed) edges = edges_.in(stored, row, allowed);
     latest_.resize(static_cast<size_t>(edges.size()));
     edges.copy(0, edges.size(), latest_.data());
-    if (edges.size() > k) keep_latest(stored, row, k);
+    if (edges.size() > k && !keep_few(stored, row, k)) keep_latest(stored, row, k);
+  }
+
+  // Of a few edges, counts for each those of later ranks, without a branch on a rank. False, and
+  // changes nothing, where there are more, or where edges of the same rank are kept only in part.
+  template <typename Index>
+  bool keep_few(std::span<const Index> stored, const Row& row, int64_t k) {
+    const size_t size = latest_.size();
+    if (size > kFew || !edges_.has_short_ranks()) return false;
+    constexpr int kHalf = 1 << 15;  // ranks as signed numbers, which SSE2 can compare
+    std::array<int16_t, kFew> ranks, later = {};
+    ranks.fill(-kHalf);
+    for (size_t e = 0; e < size; ++e)
+      ranks[e] = static_cast<int16_t>(edges_.rank(stored, row.begin + latest_[e]) - kHalf);
+    for (size_t e = 0; e < size; ++e) {
+      const int16_t rank = ranks[e];
+      for (size_t other = 0; other < kFew; ++other)
+        later[other] = static_cast<int16_t>(later[other] + (ranks[other] < rank ? 1 : 0));
+    }
+    const auto is_kept = [k](int16_t num_later) { return num_later < k; };
+    if (std::count_if(later.begin(), later.begin() + std::ssize(latest_), is_kept) != k)
+      return false;
+    size_t kept = 0;
+    for (size_t e = 0; e < size; ++e) {
+      latest_[kept] = latest_[e];
+      kept += is_kept(later[e]) ? 1 : 0;
+    }
+    latest_.resize(kept);
+    return true;
   }
 
   // All of a later rank than the k-th, and of those with its rank the latest.
@@ -158,6 +187,8 @@ class LatestRule {
                    [](const auto& edge) { return edge.second; });
     std::sort(latest_.begin(), latest_.end());
   }
+
+  static constexpr size_t kFew = 32;  // most rows have as many, with the fanouts in use
 
   const RelationTask<Id>& task_;
   EdgesInTime<Id> edges_;
