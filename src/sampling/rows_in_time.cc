@@ -82,9 +82,8 @@ RelationTask<Id> with_parts(const RelationTask<Id>& task, std::vector<Row>& part
   const auto rows = std::span(parts).first(static_cast<size_t>(task.num_dst()));
   parallel_for(task.num_dst(), kGrain, threads, [&](int64_t begin, int64_t end) {
     const auto some = rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-    for_each_row(
-        task.edges, task.dst_rows, task.dst_nodes(), begin, end,
-        [&](int64_t i, const Row& row) { some[static_cast<size_t>(i - begin)] = row; });
+    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), begin, end,
+                 [&](int64_t i, const Row& row) { some[static_cast<size_t>(i - begin)] = row; });
     narrow_by_edges(task, begin, some);
   });
   found.parts = rows;

@@ -117,8 +117,8 @@ class LatestRule {
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     find_latest(stored, row, task_.allowed[i]);
-    picks.take(task_, stored, std::ssize(latest_),
-               [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)]; });
+    picks.take_unread(std::ssize(latest_),
+                      [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)]; });
   }
 
  private:

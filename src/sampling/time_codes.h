@@ -1,9 +1,9 @@
 // TimeCodes: the times of edges in 16 bits each, in the order of the edges, so that a row's times
 // are read side by side, wherever they are stored, and few bytes of them.
 //
-// Times are cut into some ten thousand spans that have about as many edges each. An edge's code is the
-// number of its span. Only where a span is allowed in part does the time itself have to be read.
-// Immutable; any thread may use it.
+// Times are cut into some ten thousand spans that have about as many edges each. An edge's code is
+// the number of its span. Only where a span is allowed in part does the time itself have to be
+// read. Immutable; any thread may use it.
 #pragma once
 
 #include <cstdint>
