@@ -86,15 +86,23 @@ class EdgesInTime {
   // The edges of a row in no order whose times are in `allowed`; as of().
   template <typename Index>
   Edges in(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
-    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
-    int64_t* last = numbers_.data();
-    uint32_t* const found = found_.data();
-    for (int64_t first = 0; first < row.degree; first += kTogether) {
-      const Row some{row.begin + first, std::min(kTogether, row.degree - first)};
-      const int64_t size = find(stored, some, allowed, found);
-      last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
-    }
-    return Edges(std::span<const int64_t>(numbers_.data(), last));
+    return in(stored, row, allowed, code_span(allowed));
+  }
+
+  // The same, or some of the latest of them, at least `count`.
+  template <typename Index>
+  Edges latest(std::span<const Index> stored,
+               const Row& row,
+               const TimeSpan& allowed,
+               int64_t count) {
+    const CodeSpan codes = code_span(allowed);
+    if (codes_ == nullptr || allowed.is_empty()) return in(stored, row, allowed, codes);
+    const auto k = static_cast<double>(count);  // and some more, for times are not spread evenly
+    const CodeSpan last =
+        codes_->last_part(codes, (k + 2 * std::sqrt(k) + 3) / static_cast<double>(row.degree));
+    const Edges edges = in(stored, row, allowed, last);
+    if (edges.size() >= count || last.first == codes.first) return edges;
+    return in(stored, row, allowed, codes);
   }
 
   // The same of a row of fewer than 2^32 edges. Writes their numbers to `found`, which has room for
@@ -104,17 +112,7 @@ class EdgesInTime {
                const Row& row,
                const TimeSpan& allowed,
                uint32_t* found) {
-    uint32_t* last = found;
-    if (allowed.is_empty()) return 0;
-    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
-      const int64_t size = codes_ == nullptr
-                               ? find_by_times(stored, begin, end - begin, allowed, last)
-                               : find_by_codes(stored, begin, end - begin, allowed, last);
-      const auto first = static_cast<uint32_t>(begin - row.begin);
-      if (first > 0) std::for_each_n(last, size, [first](uint32_t& x) { x += first; });
-      last += size;
-    });
-    return last - found;
+    return find(stored, row, allowed, code_span(allowed), found);
   }
 
   // Of sorted rows: all of the allowed edges, also the excluded ones.
@@ -137,14 +135,6 @@ class EdgesInTime {
   template <typename Index>
   int64_t rank(std::span<const Index> stored, int64_t position) const {
     return codes_ == nullptr ? time(stored, position) : codes_->data()[position];
-  }
-
-  // A span that ends with `allowed` and holds some more than `count` edges of the row, unless times
-  // are spread unevenly; `allowed` itself where nothing is known of them.
-  [[nodiscard]] TimeSpan latest(const Row& row, const TimeSpan& allowed, int64_t count) const {
-    if (codes_ == nullptr || allowed.is_empty()) return allowed;
-    const auto k = static_cast<double>(count);
-    return codes_->last_part(allowed, (k + 2 * std::sqrt(k) + 3) / static_cast<double>(row.degree));
   }
 
   // kCorrupt unless the time allows the last `count` picks, which are of destination i.
@@ -191,6 +181,41 @@ class EdgesInTime {
   static constexpr int64_t kTogether = 4096;  // edges whose numbers are found at once
   static constexpr int64_t kGathered = 128;   // times of sources that are read at once
 
+  template <typename Index>
+  Edges in(std::span<const Index> stored,
+           const Row& row,
+           const TimeSpan& allowed,
+           const CodeSpan& codes) {
+    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
+    int64_t* last = numbers_.data();
+    uint32_t* const found = found_.data();
+    for (int64_t first = 0; first < row.degree; first += kTogether) {
+      const Row some{row.begin + first, std::min(kTogether, row.degree - first)};
+      const int64_t size = find(stored, some, allowed, codes, found);
+      last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
+    }
+    return Edges(std::span<const int64_t>(numbers_.data(), last));
+  }
+
+  template <typename Index>
+  int64_t find(std::span<const Index> stored,
+               const Row& row,
+               const TimeSpan& allowed,
+               const CodeSpan& codes,
+               uint32_t* found) const {
+    uint32_t* last = found;
+    if (allowed.is_empty()) return 0;
+    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
+      const int64_t size = codes_ == nullptr
+                               ? find_by_times(stored, begin, end - begin, allowed, last)
+                               : find_by_codes(stored, begin, end - begin, allowed, codes, last);
+      const auto first = static_cast<uint32_t>(begin - row.begin);
+      if (first > 0) std::for_each_n(last, size, [first](uint32_t& x) { x += first; });
+      last += size;
+    });
+    return last - found;
+  }
+
   // Which of the `count` edges from `position` on have times in `allowed`; see within.h.
   template <typename Index>
   int64_t find_by_times(std::span<const Index> stored,
@@ -222,9 +247,10 @@ class EdgesInTime {
                         int64_t position,
                         int64_t count,
                         const TimeSpan& allowed,
-                        uint32_t* found) {
+                        const CodeSpan& span,
+                        uint32_t* found) const {
     const uint16_t* codes = codes_->data() + position;
-    const auto [first, last, cuts_first, cuts_last] = code_span(allowed);
+    const auto [first, last, cuts_first, cuts_last] = span;
     const auto any = [&](uint16_t code) { return within_.has16(code, codes, count); };
     const bool all_are = !(cuts_first && any(first)) && !(cuts_last && any(last));
     const int64_t size = within_(first, last, codes, count, found);
@@ -240,7 +266,7 @@ class EdgesInTime {
 
   // Most often that of the row before, whose tree is the same.
   CodeSpan code_span(const TimeSpan& allowed) {
-    if (allowed != coded_) {
+    if (codes_ != nullptr && !allowed.is_empty() && allowed != coded_) {
       coded_ = allowed;
       code_span_ = codes_->of(allowed);
     }

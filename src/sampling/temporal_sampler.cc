@@ -126,9 +126,7 @@ class LatestRule {
   void find_latest(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
     const int64_t k =
         task_.fanout == kAllNeighbors ? row.degree : std::min(row.degree, task_.fanout);
-    const TimeSpan guessed = edges_.latest(row, allowed, k);
-    auto edges = edges_.in(stored, row, guessed);
-    if (edges.size() < k && guessed != allowed) edges = edges_.in(stored, row, allowed);
+    const auto edges = edges_.latest(stored, row, allowed, k);
     latest_.resize(static_cast<size_t>(edges.size()));
     edges.copy(0, edges.size(), latest_.data());
     if (edges.size() > k && !keep_few(stored, row, k)) keep_latest(stored, row, k);

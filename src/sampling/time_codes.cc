@@ -100,11 +100,10 @@ CodeSpan TimeCodes::of(const TimeSpan& span) const {
   return {first, last, begins_[first]<span.first, last_time(last)> span.last};
 }
 
-TimeSpan TimeCodes::last_part(const TimeSpan& span, double part) const {
-  const auto last = static_cast<double>(code(span.last));
-  const double first = last - part * static_cast<double>(begins_.size());
-  if (first <= 0) return span;
-  return {std::max(span.first, begins_[static_cast<size_t>(first)]), span.last};
+CodeSpan TimeCodes::last_part(const CodeSpan& span, double part) const {
+  const double first = span.last - part * static_cast<double>(begins_.size());
+  if (first < span.first + 1) return span;
+  return {static_cast<uint16_t>(first), span.last, false, span.cuts_last};
 }
 
 }  // namespace ramet

@@ -41,8 +41,8 @@ class TimeCodes {
 
   // Of a span that is not empty.
   [[nodiscard]] CodeSpan of(const TimeSpan& span) const;
-  // The end of `span` that has about `part` of the edges, or all of it.
-  [[nodiscard]] TimeSpan last_part(const TimeSpan& span, double part) const;
+  // The end of `span` that has about `part` of all edges, or all of it.
+  [[nodiscard]] CodeSpan last_part(const CodeSpan& span, double part) const;
 
  private:
   static constexpr int kCellBits = 16;
