@@ -6,8 +6,8 @@ drawn: all in-edges of a row where rows are not sorted, where weights decide, an
 sorted rows it is a search, of about the logarithm of the degree.
 
 Why some cost more than 3 times as much: a weighted draw needs each in-edge's weight and a random word for it. In rows
-that are not sorted, every in-edge's time is read. With sorted rows, trees are disjoint, and each row is searched in
-memory that no cache holds.
+that are not sorted, a code of every in-edge's time is read. With sorted rows, trees are disjoint, and each row is
+searched in memory that no cache holds.
 """
 
 from __future__ import annotations

@@ -65,6 +65,17 @@ void request_sources(std::span<const Index> stored, const Row& row) {
     prefetch(first + at);
 }
 
+// The rows of destinations `begin` to `end`.
+template <typename Id>
+std::vector<Row> read_piece(const RelationTask<Id>& task, int64_t begin, int64_t end) {
+  std::vector<Row> rows;
+  rows.reserve(static_cast<size_t>(end - begin));
+  for_each_row(task.edges, task.dst_rows, task.dst_nodes(), begin, end,
+               [&](int64_t, const Row& row) { rows.push_back(row); });
+  read_ahead_rows(task.edges, rows, task.fanout);
+  return rows;
+}
+
 // Calls body(i, row) for destinations `begin` to `end`, whose sources are requested some rows
 // ahead, unless the reader's reads_sources() says no. What else it reads its request(stored, row)
 // asks for.
@@ -78,13 +89,8 @@ void for_each_row_ahead(const RelationTask<Id>& task,
   constexpr size_t kRowsAhead = 8, kReaderAhead = 4;
   bool reads_sources = true;
   if constexpr (requires { reader.reads_sources(); }) reads_sources = reader.reads_sources();
-  std::vector<Row> rows;
   for (int64_t first = begin; first < end; first += kPieceRows) {
-    rows.clear();
-    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), first,
-                 std::min(first + kPieceRows, end),
-                 [&](int64_t, const Row& row) { rows.push_back(row); });
-    read_ahead_rows(task.edges, rows, task.fanout);
+    const std::vector<Row> rows = read_piece(task, first, std::min(first + kPieceRows, end));
     for (size_t at = 0; at < rows.size(); ++at) {
       if (reads_sources && at + kRowsAhead < rows.size())
         request_sources(stored, rows[at + kRowsAhead]);
@@ -132,11 +138,15 @@ class EdgePicks {
   // The same without the sources, for a rule that has not read them.
   template <typename PositionOf>
   void take_unread(int64_t count, PositionOf&& position_of) {
-    position_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
-    Position* position = position_.data() + size_;
+    Position* position = add_unread(count);
     for (int64_t i = 0; i < count; ++i)
       position[i] = static_cast<Position>(position_of(i));
+  }
+  // Appends `count` edges whose positions the caller writes, and whose sources it has not read.
+  Position* add_unread(int64_t count) {
+    position_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
     size_ += count;
+    return position_.data() + size_ - count;
   }
   // The same with sources that are known to be nodes.
   template <typename PositionOf, typename SourceOf>
@@ -199,7 +209,9 @@ class EdgeScan {
   // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
   // of destination i, whose row it is, and weighs them where stores_weights. A rule that reads more
   // than sources may have request(stored, row), which asks for it; one that reads none of them has
-  // reads_sources(). At most `threads` work.
+  // reads_sources(). A rule may decide about the rows of a piece together: take_rows(stored, first,
+  // rows, picks, sizes), of the destinations from `first` on, also writes how many picks each has.
+  // At most `threads` work.
   template <typename MakeRule>
   Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
     const int64_t num_pieces =
@@ -234,11 +246,15 @@ class EdgeScan {
     Picks& picks = pieces_[static_cast<size_t>(piece)];
     picks.clear();
     with_ids(task_.edges.indices, [&](auto stored) {
-      for_each_row_ahead(task_, stored, rule, begin, end, [&](size_t i, const Row& row) {
-        const int64_t before = picks.size();
-        rule(stored, row, i, picks);
-        indptr_[i + 1] = picks.size() - before;
-      });
+      if constexpr (requires { rule.take_rows(stored, begin, std::span<Row>(), picks, indptr_); }) {
+        rule.take_rows(stored, begin, read_piece(task_, begin, end), picks, indptr_ + begin + 1);
+      } else {
+        for_each_row_ahead(task_, stored, rule, begin, end, [&](size_t i, const Row& row) {
+          const int64_t before = picks.size();
+          rule(stored, row, i, picks);
+          indptr_[i + 1] = picks.size() - before;
+        });
+      }
       picks.read_sources(task_, stored);
     });
   }

@@ -86,25 +86,39 @@ class EdgesInTime {
   // The edges of a row in no order whose times are in `allowed`; as of().
   template <typename Index>
   Edges in(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
-    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
-    int64_t* last = numbers_.data();
-    const int64_t most = codes_ == nullptr ? kTimesTogether : kCodesTogether;
-    uint32_t* const found = found_.data();
-    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
-      for (; begin < end && !allowed.is_empty(); begin += most) {
-        const int64_t count = std::min(most, end - begin), first = begin - row.begin;
-        const int64_t size = codes_ == nullptr
-                                 ? find(stored, begin, count, allowed, found)
-                                 : find_by_codes(stored, begin, count, allowed, found);
-        last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
-      }
-    });
-    return Edges(std::span<const int64_t>(numbers_.data(), last));
+    return in(stored, row, allowed, code_span(allowed));
+  }
+
+  // The same, or some of the latest of them, at least `count`.
+  template <typename Index>
+  Edges latest(std::span<const Index> stored,
+               const Row& row,
+               const TimeSpan& allowed,
+               int64_t count) {
+    const CodeSpan codes = code_span(allowed);
+    if (codes_ == nullptr || allowed.is_empty()) return in(stored, row, allowed, codes);
+    const auto k = static_cast<double>(count);  // and some more, for times are not spread evenly
+    const CodeSpan last =
+        codes_->last_part(codes, (k + 2 * std::sqrt(k) + 3) / static_cast<double>(row.degree));
+    const Edges edges = in(stored, row, allowed, last);
+    if (edges.size() >= count || last.first == codes.first) return edges;
+    return in(stored, row, allowed, codes);
+  }
+
+  // The same of a row of fewer than 2^32 edges. Writes their numbers to `found`, which has room for
+  // those of the row and kWithinPadding; returns how many there are.
+  template <typename Index>
+  int64_t find(std::span<const Index> stored,
+               const Row& row,
+               const TimeSpan& allowed,
+               uint32_t* found) {
+    return find(stored, row, allowed, code_span(allowed), found);
   }
 
   // Of sorted rows: all of the allowed edges, also the excluded ones.
   template <typename Index>
   Row part(std::span<const Index> stored, const Row& row, size_t i) const {
+    if (!task_.parts.empty()) return task_.parts[i];
     const TimeSpan allowed = task_.allowed[i];
     if (allowed.is_empty()) return {row.begin, 0};
     return with_time_at(stored, [&](const auto& time_at) { return search(row, allowed, time_at); });
@@ -115,18 +129,12 @@ class EdgesInTime {
     return with_time_at(stored, [&](const auto& time_at) { return time_at(position); });
   }
 
+  // Whether those of rank() have 16 bits.
+  [[nodiscard]] bool has_short_ranks() const { return codes_ != nullptr; }
   // What ascends with time, and is faster to read where there are codes.
   template <typename Index>
   int64_t rank(std::span<const Index> stored, int64_t position) const {
     return codes_ == nullptr ? time(stored, position) : codes_->data()[position];
-  }
-
-  // A span that ends with `allowed` and holds some more than `count` edges of the row, unless times
-  // are spread unevenly; `allowed` itself where nothing is known of them.
-  [[nodiscard]] TimeSpan latest(const Row& row, const TimeSpan& allowed, int64_t count) const {
-    if (codes_ == nullptr || allowed.is_empty()) return allowed;
-    const auto k = static_cast<double>(count);
-    return codes_->last_part(allowed, (k + 2 * std::sqrt(k) + 3) / static_cast<double>(row.degree));
   }
 
   // kCorrupt unless the time allows the last `count` picks, which are of destination i.
@@ -144,11 +152,14 @@ class EdgesInTime {
   // Asks for the times of a row that of() will be called with soon.
   template <typename Index>
   void request(std::span<const Index> stored, const Row& row) const {
-    constexpr int64_t kMost = 256;  // the hardware sees the rest
-    const int64_t count = std::min(row.degree, kMost);
-    const auto request_lines = [count](const auto* of_row) {
-      for (int64_t x = 0; x < count; x += 64 / int64_t{sizeof(*of_row)})
+    if (!task_.parts.empty()) return;
+    constexpr int64_t kMostLines = 32, kMostSources = 256;  // the hardware sees the rest
+    const auto request_lines = [&row](const auto* of_row) {
+      constexpr int64_t kOfLine = 64 / int64_t{sizeof(*of_row)};
+      const int64_t count = std::min(row.degree, kMostLines * kOfLine);
+      for (int64_t x = 0; x < count; x += kOfLine)
         prefetch(of_row + x);
+      if (count > 0) prefetch(of_row + count - 1);  // rows begin anywhere in a line
     };
     if (codes_ != nullptr) {
       request_lines(codes_->data() + row.begin);
@@ -158,7 +169,7 @@ class EdgesInTime {
       for (int64_t quarter = 1; quarter < 4; ++quarter)  // where bisection looks first
         prefetch(of_row + row.degree / 4 * quarter);
     } else if (!times_.sorted) {
-      for (int64_t x = 0; x < count; ++x) {
+      for (int64_t x = 0; x < std::min(row.degree, kMostSources); ++x) {
         const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(row.begin + x)]);
         if (source < static_cast<uint64_t>(task_.num_src_nodes))
           prefetch(times_.of_sources + source);
@@ -167,25 +178,68 @@ class EdgesInTime {
   }
 
  private:
-  static constexpr int64_t kTimesTogether = 128, kCodesTogether = 4096;  // what a kernel looks at
+  static constexpr int64_t kTogether = 4096;  // edges whose numbers are found at once
+  static constexpr int64_t kGathered = 128;   // times of sources that are read at once
+
+  template <typename Index>
+  Edges in(std::span<const Index> stored,
+           const Row& row,
+           const TimeSpan& allowed,
+           const CodeSpan& codes) {
+    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
+    int64_t* last = numbers_.data();
+    uint32_t* const found = found_.data();
+    for (int64_t first = 0; first < row.degree; first += kTogether) {
+      const Row some{row.begin + first, std::min(kTogether, row.degree - first)};
+      const int64_t size = find(stored, some, allowed, codes, found);
+      last = std::transform(found, found + size, last, [first](uint32_t x) { return first + x; });
+    }
+    return Edges(std::span<const int64_t>(numbers_.data(), last));
+  }
+
+  template <typename Index>
+  int64_t find(std::span<const Index> stored,
+               const Row& row,
+               const TimeSpan& allowed,
+               const CodeSpan& codes,
+               uint32_t* found) const {
+    uint32_t* last = found;
+    if (allowed.is_empty()) return 0;
+    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
+      const int64_t size = codes_ == nullptr
+                               ? find_by_times(stored, begin, end - begin, allowed, last)
+                               : find_by_codes(stored, begin, end - begin, allowed, codes, last);
+      const auto first = static_cast<uint32_t>(begin - row.begin);
+      if (first > 0) std::for_each_n(last, size, [first](uint32_t& x) { x += first; });
+      last += size;
+    });
+    return last - found;
+  }
 
   // Which of the `count` edges from `position` on have times in `allowed`; see within.h.
   template <typename Index>
-  int64_t find(std::span<const Index> stored,
-               int64_t position,
-               int64_t count,
-               const TimeSpan& allowed,
-               uint32_t* found) const {
-    const auto in = [&](const int64_t* times) {
-      return within_(allowed.first, allowed.last, times, count, found);
+  int64_t find_by_times(std::span<const Index> stored,
+                        int64_t position,
+                        int64_t count,
+                        const TimeSpan& allowed,
+                        uint32_t* found) const {
+    const auto in = [&](const int64_t* times, int64_t size, uint32_t* out) {
+      return within_(allowed.first, allowed.last, times, size, out);
     };
-    if (times_.of_edges != nullptr) return in(times_.of_edges + position);
-    int64_t gathered[kTimesTogether];
-    with_time_at(stored, [&](const auto& time_at) {
-      for (int64_t j = 0; j < count; ++j)
-        gathered[j] = time_at(position + j);
-    });
-    return in(gathered);
+    if (times_.of_edges != nullptr) return in(times_.of_edges + position, count, found);
+    int64_t gathered[kGathered];
+    uint32_t* last = found;
+    for (int64_t first = 0; first < count; first += kGathered) {
+      const int64_t some = std::min(kGathered, count - first);
+      with_time_at(stored, [&](const auto& time_at) {
+        for (int64_t j = 0; j < some; ++j)
+          gathered[j] = time_at(position + first + j);
+      });
+      const int64_t size = in(gathered, some, last);
+      std::for_each_n(last, size, [first](uint32_t& x) { x += static_cast<uint32_t>(first); });
+      last += size;
+    }
+    return last - found;
   }
 
   template <typename Index>
@@ -193,10 +247,11 @@ class EdgesInTime {
                         int64_t position,
                         int64_t count,
                         const TimeSpan& allowed,
-                        uint32_t* found) {
+                        const CodeSpan& span,
+                        uint32_t* found) const {
     const uint16_t* codes = codes_->data() + position;
-    const auto [first, last, cuts_first, cuts_last] = code_span(allowed);
-    const auto any = [&](uint16_t code) { return within_(code, code, codes, count, found) > 0; };
+    const auto [first, last, cuts_first, cuts_last] = span;
+    const auto any = [&](uint16_t code) { return within_.has16(code, codes, count); };
     const bool all_are = !(cuts_first && any(first)) && !(cuts_last && any(last));
     const int64_t size = within_(first, last, codes, count, found);
     if (all_are) return size;
@@ -211,7 +266,7 @@ class EdgesInTime {
 
   // Most often that of the row before, whose tree is the same.
   CodeSpan code_span(const TimeSpan& allowed) {
-    if (allowed != coded_) {
+    if (codes_ != nullptr && !allowed.is_empty() && allowed != coded_) {
       coded_ = allowed;
       code_span_ = codes_->of(allowed);
     }
@@ -259,7 +314,7 @@ class EdgesInTime {
   CodeSpan code_span_ = {};  // of coded_
   Within within_ = best_kernels().within;
   std::vector<int64_t> numbers_;
-  std::vector<uint32_t> found_ = std::vector<uint32_t>(kCodesTogether + kWithinPadding);
+  std::vector<uint32_t> found_ = std::vector<uint32_t>(kTogether + kWithinPadding);
 };
 
 // A rule that draws from EdgesInTime, and the check of what it drew from sorted rows.

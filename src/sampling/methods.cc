@@ -5,6 +5,7 @@
 #include "labor_sampler.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
+#include "rows_in_time.h"
 #include "smallest_sampler.h"
 #include "temporal_sampler.h"
 #include "weights.h"
@@ -28,7 +29,8 @@ class UniformMethod final : public RelationSampler<Id> {
     const int threads = options_.threads;
     const bool takes_last = task.times != nullptr && task.times->rule.strategy == Strategy::kLast;
     if (draws_smallest_words(method_, options_.sample) && !takes_last)
-      return sample_smallest_words(task, keys, scratch_.scan, pool, threads);
+      return sample_smallest_words(with_parts(task, scratch_.parts, threads), keys, scratch_.scan,
+                                   pool, threads);
     // All neighbors are taken once each.
     const bool replace = method_.replace && task.fanout != kAllNeighbors;
     if (task.times != nullptr && !task.times->sorted)
@@ -55,7 +57,9 @@ class LaborMethod final : public RelationSampler<Id> {
     const LaborDraws draws{
         keys, method_.iterations > 0 ? &scratch_.importance.relation(task.edge_type) : nullptr,
         method_};
-    return sample_labor(task, draws, scratch_.scan, *options_.pool, options_.threads);
+    const int threads = options_.threads;
+    return sample_labor(with_parts(task, scratch_.parts, threads), draws, scratch_.scan,
+                        *options_.pool, threads);
   }
 
   HopImportance<Id>* importance() override {
@@ -72,16 +76,18 @@ template <typename Id>
 class WeightedMethod final : public RelationSampler<Id> {
  public:
   WeightedMethod(const Weighted& method, const HopOptions& options, HopScratch<Id>& scratch)
-      : method_(method), options_(options), scratch_(scratch.scan) {}
+      : method_(method), options_(options), scratch_(scratch) {}
 
   Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
-    return sample_weighted(task, keys, method_, scratch_, *options_.pool, options_.threads);
+    const int threads = options_.threads;
+    return sample_weighted(with_parts(task, scratch_.parts, threads), keys, method_, scratch_.scan,
+                           *options_.pool, threads);
   }
 
  private:
   const Weighted method_;
   const HopOptions& options_;
-  ScanScratch<Id>& scratch_;
+  HopScratch<Id>& scratch_;
 };
 
 template <typename Id>

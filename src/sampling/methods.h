@@ -27,6 +27,7 @@ struct HopScratch {
   UniformScratch<Id> uniform;
   ScanScratch<Id> scan;
   HopImportance<Id> importance;
+  std::vector<Row> parts;            // of sorted rows, that times allow
   std::vector<TreeNodes<Id>> trees;  // the destinations by node type, where trees are disjoint
 };
 

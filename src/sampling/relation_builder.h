@@ -13,6 +13,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
+#include "rows.h"
 #include "trees.h"
 
 namespace ramet {
@@ -36,6 +37,8 @@ struct RelationTask {
   const EdgeTimes* times = nullptr;  // of the edges, where a time holds some back
   // With SampleOptions::time: the times that the edges of each destination may have.
   std::span<const TimeSpan> allowed = {};
+  // Of sorted rows: the parts that these times allow, where they are known already.
+  std::span<const Row> parts = {};
 
   [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
   // Positions of the edges in a row that may not be drawn.

@@ -1,7 +1,9 @@
 #include "rows_in_time.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/sorted_search.h"
 #include "edges_in_time.h"
 #include "sorted_times.h"
@@ -69,6 +71,27 @@ void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row>
     row = last_edges(task, row, task.fanout);
 }
 
+template <typename Id>
+RelationTask<Id> with_parts(const RelationTask<Id>& task, std::vector<Row>& parts, int threads) {
+  constexpr int64_t kGrain = 4096;
+  RelationTask<Id> found = task;
+  const EdgeTimes* times = task.times;
+  if (times == nullptr || !times->sorted || times->of_edges == nullptr || task.fanout == 0)
+    return found;
+  parts.resize(std::max(parts.size(), static_cast<size_t>(task.num_dst())));
+  const auto rows = std::span(parts).first(static_cast<size_t>(task.num_dst()));
+  parallel_for(task.num_dst(), kGrain, threads, [&](int64_t begin, int64_t end) {
+    const auto some = rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), begin, end,
+                 [&](int64_t i, const Row& row) { some[static_cast<size_t>(i - begin)] = row; });
+    narrow_by_edges(task, begin, some);
+  });
+  found.parts = rows;
+  return found;
+}
+
+template RelationTask<int32_t> with_parts(const RelationTask<int32_t>&, std::vector<Row>&, int);
+template RelationTask<int64_t> with_parts(const RelationTask<int64_t>&, std::vector<Row>&, int);
 template void narrow_to_times(const RelationTask<int32_t>&, int64_t, std::span<Row>);
 template void narrow_to_times(const RelationTask<int64_t>&, int64_t, std::span<Row>);
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "relation_builder.h"
 #include "rows.h"
@@ -15,5 +16,13 @@ namespace ramet {
 // to be checked, unless the order of rows is known (sorted_times.h).
 template <typename Id>
 void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row> rows);
+
+// The task of a sampler that looks at whole rows. Where these are sorted by the times of edges, it
+// has the parts that are allowed, in `parts`: searched side by side, which is faster than one by
+// one.
+template <typename Id>
+[[nodiscard]] RelationTask<Id> with_parts(const RelationTask<Id>& task,
+                                          std::vector<Row>& parts,
+                                          int threads);
 
 }  // namespace ramet

@@ -1,6 +1,7 @@
 #include "temporal_sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -9,42 +10,99 @@
 #include "edges_in_time.h"
 #include "kernels/cpu/pick.h"
 #include "ramet/sampler.h"
+#include "row_picker.h"
 
 namespace ramet {
 namespace {
 
-// Of one thread.
+// Draws from the edges that a time allows as from whole rows, of which vector kernels take several
+// together: for some rows at a time the numbers of these edges are listed, then picked among. A
+// long row is on its own, so that lists stay in the cache. Of one thread.
 template <typename Id>
 class EvenlyRule {
  public:
-  static constexpr bool reads_sources() { return false; }  // but for times
-
-  EvenlyRule(const RelationTask<Id>& task,
-             const DrawKeys& keys,
-             bool replace,
-             EdgesInTime<Id> edges)
-      : task_(task),
-        keys_(keys),
-        rule_{task.fanout, replace},
-        picker_(rule_),
-        edges_(std::move(edges)) {}
+  EvenlyRule(const RelationTask<Id>& task, const DrawKeys& keys, bool replace)
+      : task_(task), keys_(keys), rule_{task.fanout, replace}, edges_(task) {}
 
   template <typename Index, typename Picks>
-  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    const auto edges = edges_.of(stored, row, i);
-    picked_.resize(static_cast<size_t>(num_picks(rule_, edges.size())));
-    picker_.pick(node_keys(keys_, task_.dst_nodes()[i]), edges.size(), picked_.data());
-    picks.take(task_, stored, std::ssize(picked_),
-               [&](int64_t e) { return row.begin + edges[picked_[static_cast<size_t>(e)]]; });
+  void take_rows(std::span<const Index> stored,
+                 int64_t first,
+                 std::span<const Row> rows,
+                 Picks& picks,
+                 int64_t* sizes) {
+    for (size_t begin = 0; begin < rows.size();) {
+      const size_t count = count_together(rows.subspan(begin));
+      list(stored, static_cast<size_t>(first), rows, begin, begin + count);
+      take(static_cast<size_t>(first) + begin, rows.subspan(begin, count), picks, sizes + begin);
+      begin += count;
+    }
   }
 
  private:
+  static constexpr size_t kRowsTogether = 64;
+  static constexpr int64_t kListed = 1 << 14;  // edges of the rows, unless one alone has more
+
+  // How many of the first rows are picked together.
+  static size_t count_together(std::span<const Row> rows) {
+    size_t count = 0;
+    for (int64_t edges = 0; count < std::min(rows.size(), kRowsTogether); ++count) {
+      edges += rows[count].degree;
+      if (count > 0 && edges > kListed) break;
+    }
+    return count;
+  }
+
+  // Lists the allowed edges of rows `begin` to `end`, and requests what those behind them need.
+  template <typename Index>
+  void list(std::span<const Index> stored,
+            size_t first,
+            std::span<const Row> rows,
+            size_t begin,
+            size_t end) {
+    constexpr size_t kAhead = 8;
+    listed_.clear();
+    is_long_ = rows[begin].degree > kListed;
+    if (is_long_) {
+      numbers_ = edges_.in(stored, rows[begin], task_.allowed[first + begin]);
+      listed_.push_back({0, numbers_.size()});
+      return;
+    }
+    int64_t size = 0;
+    for (size_t i = begin; i < end; ++i) {
+      if (i + kAhead < rows.size()) edges_.request(stored, rows[i + kAhead]);
+      const int64_t found =
+          edges_.find(stored, rows[i], task_.allowed[first + i], found_.data() + size);
+      listed_.push_back({size, found});
+      size += found;
+    }
+  }
+
+  template <typename Picks>
+  void take(size_t first, std::span<const Row> rows, Picks& picks, int64_t* sizes) {
+    int64_t count = 0;
+    for (size_t i = 0; i < rows.size(); ++i)
+      count += sizes[i] = num_picks(rule_, listed_[i].degree);
+    auto* position = picks.add_unread(count);
+    RowPicker<Id> picker(rule_, keys_, task_.dst_nodes().subspan(first, rows.size()), listed_);
+    const auto take_all = [&](const auto& number_at) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        picker.pick(i, [&, begin = rows[i].begin](int64_t x) {
+          *position++ = static_cast<std::decay_t<decltype(*position)>>(begin + number_at(x));
+        });
+      }
+    };
+    if (is_long_) return take_all([&](int64_t x) { return numbers_[x]; });
+    take_all([&](int64_t x) { return found_[static_cast<size_t>(x)]; });
+  }
+
   const RelationTask<Id>& task_;
-  const DrawKeys& keys_;
-  PickRule rule_;
-  Picker picker_;
+  const DrawKeys keys_;
+  const PickRule rule_;
   EdgesInTime<Id> edges_;
-  std::vector<int64_t> picked_;
+  std::vector<Row> listed_;  // of each row: where its list begins, and how long it is
+  std::vector<uint32_t> found_ = std::vector<uint32_t>(kListed + kWithinPadding);
+  typename EdgesInTime<Id>::Edges numbers_{std::span<const int64_t>()};
+  bool is_long_ = false;  // the list is numbers_, of one row
 };
 
 // The k latest; of one time, those that stand later in the row. Of one thread.
@@ -59,8 +117,8 @@ class LatestRule {
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     find_latest(stored, row, task_.allowed[i]);
-    picks.take(task_, stored, std::ssize(latest_),
-               [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)]; });
+    picks.take_unread(std::ssize(latest_),
+                      [&](int64_t e) { return row.begin + latest_[static_cast<size_t>(e)]; });
   }
 
  private:
@@ -68,12 +126,38 @@ class LatestRule {
   void find_latest(std::span<const Index> stored, const Row& row, const TimeSpan& allowed) {
     const int64_t k =
         task_.fanout == kAllNeighbors ? row.degree : std::min(row.degree, task_.fanout);
-    const TimeSpan guessed = edges_.latest(row, allowed, k);
-    auto edges = edges_.in(stored, row, guessed);
-    if (edges.size() < k && guessed != allowed) edges = edges_.in(stored, row, allowed);
+    const auto edges = edges_.latest(stored, row, allowed, k);
     latest_.resize(static_cast<size_t>(edges.size()));
     edges.copy(0, edges.size(), latest_.data());
-    if (edges.size() > k) keep_latest(stored, row, k);
+    if (edges.size() > k && !keep_few(stored, row, k)) keep_latest(stored, row, k);
+  }
+
+  // Of a few edges, counts for each those of later ranks, without a branch on a rank. False, and
+  // changes nothing, where there are more, or where edges of the same rank are kept only in part.
+  template <typename Index>
+  bool keep_few(std::span<const Index> stored, const Row& row, int64_t k) {
+    const size_t size = latest_.size();
+    if (size > kFew || !edges_.has_short_ranks()) return false;
+    constexpr int kHalf = 1 << 15;  // ranks as signed numbers, which SSE2 can compare
+    std::array<int16_t, kFew> ranks, later = {};
+    ranks.fill(-kHalf);
+    for (size_t e = 0; e < size; ++e)
+      ranks[e] = static_cast<int16_t>(edges_.rank(stored, row.begin + latest_[e]) - kHalf);
+    for (size_t e = 0; e < size; ++e) {
+      const int16_t rank = ranks[e];
+      for (size_t other = 0; other < kFew; ++other)
+        later[other] = static_cast<int16_t>(later[other] + (ranks[other] < rank ? 1 : 0));
+    }
+    const auto is_kept = [k](int16_t num_later) { return num_later < k; };
+    if (std::count_if(later.begin(), later.begin() + std::ssize(latest_), is_kept) != k)
+      return false;
+    size_t kept = 0;
+    for (size_t e = 0; e < size; ++e) {
+      latest_[kept] = latest_[e];
+      kept += is_kept(later[e]) ? 1 : 0;
+    }
+    latest_.resize(kept);
+    return true;
   }
 
   // All of a later rank than the k-th, and of those with its rank the latest.
@@ -102,6 +186,8 @@ class LatestRule {
     std::sort(latest_.begin(), latest_.end());
   }
 
+  static constexpr size_t kFew = 32;  // most rows have as many, with the fanouts in use
+
   const RelationTask<Id>& task_;
   EdgesInTime<Id> edges_;
   std::vector<int64_t> latest_;  // numbers in the row, ascending
@@ -125,9 +211,8 @@ Relation sample_in_time(const RelationTask<Id>& task,
       return LatestRule<Id>(task, std::move(edges));
     });
   }
-  return scan_edges_in_time(task, scratch, pool, threads, [&](EdgesInTime<Id> edges) {
-    return EvenlyRule<Id>(task, keys, replace, std::move(edges));
-  });
+  return scan_edges(task, scratch, pool, threads, false,
+                    [&] { return EvenlyRule<Id>(task, keys, replace); });
 }
 
 template Relation sample_in_time(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <span>
 
 #include "base/parallel.h"
@@ -11,17 +12,21 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kCodesAtOnce = int64_t{1} << 16;
-constexpr size_t kSamples = 16384;
+constexpr size_t kSamples = 65'000;
 
-// A time that many edges have gets a span of its own.
+// A time that several samples have, as many edges have it, gets a span of its own.
 std::vector<int64_t> span_begins(std::span<const int64_t> times) {
+  std::vector<int64_t> samples;
+  for (size_t i = 0; i < times.size(); i += times.size() / kSamples + 1)
+    samples.push_back(times[i]);
+  std::sort(samples.begin(), samples.end());
   std::vector<int64_t> begins{kFirstTime};
-  for (size_t i = 0; i < times.size(); i += times.size() / kSamples + 1) {
-    begins.push_back(times[i]);
-    if (times[i] < kLastTime) begins.push_back(times[i] + 1);
+  for (auto sample = samples.begin(); sample != samples.end();) {
+    const auto next = std::upper_bound(sample, samples.end(), *sample);
+    if (*sample > begins.back()) begins.push_back(*sample);
+    if (next - sample > 1 && *sample < kLastTime) begins.push_back(*sample + 1);
+    sample = next;
   }
-  std::sort(begins.begin(), begins.end());
-  begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
   return begins;
 }
 
@@ -44,8 +49,7 @@ std::shared_ptr<const TimeCodes> TimeCodes::make(const EdgeTimes& times,
   if (edges.num_edges() > available_memory().bytes / 8 / int64_t{sizeof(uint16_t)}) return nullptr;
   const bool of_edges = times.of_edges != nullptr;
   const std::span given(times.data(), of_edges ? num_edges : static_cast<size_t>(num_sources));
-  auto made = std::make_shared<TimeCodes>();
-  made->begins_ = span_begins(given);
+  auto made = std::make_shared<TimeCodes>(given);
   HugeVector<uint16_t> codes(given.size());
   for_each_index(given.size(), threads, [&](size_t i) { codes[i] = made->code(given[i]); });
   if (of_edges) {
@@ -67,10 +71,23 @@ std::shared_ptr<const TimeCodes> TimeCodes::make(const EdgeTimes& times,
   return all_are_nodes ? made : nullptr;
 }
 
+TimeCodes::TimeCodes(std::span<const int64_t> times) : begins_(span_begins(times)) {
+  const auto range = static_cast<uint64_t>(begins_.back()) - static_cast<uint64_t>(lowest());
+  shift_ = std::max(0, static_cast<int>(std::bit_width(range)) - kCellBits);
+  const auto cell_of = [&](int64_t time) { return cell(static_cast<uint64_t>(time)); };
+  for (size_t cell = 0, code = 0; cell <= cell_of(begins_.back()) + 1; ++cell) {
+    while (code + 1 < begins_.size() && cell_of(begins_[code + 1]) < cell)
+      ++code;
+    first_code_.push_back(static_cast<uint16_t>(code));
+  }
+}
+
 // By masks, for nobody can predict the branches.
 uint16_t TimeCodes::code(int64_t time) const {
-  size_t at = 0;
-  for (size_t size = begins_.size(); size > 1;) {
+  if (time < lowest()) return 0;
+  const size_t cell = this->cell(static_cast<uint64_t>(std::min(time, begins_.back())));
+  size_t at = first_code_[cell];
+  for (size_t size = first_code_[cell + 1] - at + 1; size > 1;) {
     const size_t half = size / 2;
     at += half & (0 - static_cast<size_t>(begins_[at + half] <= time));
     size -= half;
@@ -83,11 +100,10 @@ CodeSpan TimeCodes::of(const TimeSpan& span) const {
   return {first, last, begins_[first]<span.first, last_time(last)> span.last};
 }
 
-TimeSpan TimeCodes::last_part(const TimeSpan& span, double part) const {
-  const auto last = static_cast<double>(code(span.last));
-  const double first = last - part * static_cast<double>(begins_.size());
-  if (first <= 0) return span;
-  return {std::max(span.first, begins_[static_cast<size_t>(first)]), span.last};
+CodeSpan TimeCodes::last_part(const CodeSpan& span, double part) const {
+  const double first = span.last - part * static_cast<double>(begins_.size());
+  if (first < span.first + 1) return span;
+  return {static_cast<uint16_t>(first), span.last, false, span.cuts_last};
 }
 
 }  // namespace ramet

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -18,7 +19,7 @@ TEST_CASE_TEMPLATE("every kernel finds the values in a range, of any signs and t
   constexpr Value kMiddle = All::min() + All::max() / 2;
   const std::vector<Value> ends{All::min(), All::min() + 1, kMiddle, 3, All::max() - 1, All::max()};
   for (const Within& within : of_each_isa(&IsaKernels::within)) {
-    for (int64_t count = 0; count < 50; ++count) {
+    for (int64_t count = 0; count < 70; ++count) {
       std::vector<Value> values;
       for (const int64_t drawn : test::drawn_ids(count, 12, 7)) {
         const size_t i = values.size();
@@ -34,6 +35,10 @@ TEST_CASE_TEMPLATE("every kernel finds the values in a range, of any signs and t
           found.resize(
               static_cast<size_t>(within(first, last, values.data(), count, found.data())));
           REQUIRE(found == expected);
+          if constexpr (sizeof(Value) == 2) {
+            const bool has = std::find(values.begin(), values.end(), first) != values.end();
+            REQUIRE(within.has16(first, values.data(), count) == has);
+          }
         }
       }
     }

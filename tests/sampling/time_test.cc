@@ -12,6 +12,7 @@
 #include "ramet/sampler.h"
 #include "sampling/edge_times.h"
 #include "sampling/sorted_times.h"
+#include "sampling/time_codes.h"
 #include "support/errors.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
@@ -36,12 +37,12 @@ std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted, int64_t
   return test::graph_of(contents);
 }
 
-// Long, short and empty rows, each in the order of its times, of which many are equal, and some
-// extreme.
+// Rows that are long, short and empty, one of a third of the edges, each in the order of its times,
+// of which many are equal, and some extreme.
 std::shared_ptr<const Graph> make_sorted_graph(bool of_edges, bool says_sorted) {
   auto edges = test::random_edges(kTimedNodes, kTimedNodes, kEdges, 3);
   for (size_t e = 0; e < edges.dst.size(); ++e)
-    edges.dst[e] = e % 4 == 0 ? edges.dst[e] % 30 : edges.dst[e] & ~int64_t{1};
+    edges.dst[e] = e % 3 == 0 ? 0 : e % 4 == 0 ? edges.dst[e] % 30 : edges.dst[e] & ~int64_t{1};
   const Csc csc = test::csc_of(edges, kTimedNodes, kTimedNodes, {.edge_ids = false});
   std::vector<int64_t> times = test::drawn_ids(of_edges ? kEdges : kTimedNodes, 100, 5);
   for (size_t i = 0; i < times.size(); i += 10)
@@ -247,6 +248,33 @@ TEST_CASE("codes of times give the same edges, once there are any") {
                            NeighborSampler(fresh, options).sample(some, 0, 1));
         REQUIRE(fresh->derived().bytes() == 0);
       }
+    }
+  }
+}
+
+// The spans of codes begin where codes change, whatever times there are. docs/semantics.md,
+// section 16.
+TEST_CASE("codes ascend with time, and say exactly which spans are cut") {
+  std::vector<std::vector<int64_t>> sets{{}, {5}, {kEarliest, kEarliest}, {kLatest, kLatest, 3}};
+  sets.push_back(test::drawn_ids(200'000, 50, 1));  // each of many edges
+  sets.push_back(test::drawn_ids(200'000, int64_t{1} << 40, 2));
+  sets.push_back(test::drawn_ids(1'000, 9'000, 3));
+  sets.push_back(sets.back());
+  sets.back().insert(sets.back().end(), {kEarliest, kEarliest, kLatest, kLatest});  // far away
+  for (const std::vector<int64_t>& times : sets) {
+    const TimeCodes codes(times);
+    std::vector<int64_t> asked{kEarliest + 1, -1, 0, 1, kLatest - 1, kLatest};
+    for (size_t i = 0; i < times.size(); i += times.size() / 500 + 1)
+      asked.insert(asked.end(), {times[i], std::min(times[i], kLatest - 1) + 1});
+    std::sort(asked.begin(), asked.end());
+    uint16_t before = 0;
+    for (const int64_t time : asked) {
+      if (time == kEarliest) continue;
+      const CodeSpan from = codes.of({time, kLatest}), up_to = codes.of({kEarliest, time - 1});
+      REQUIRE(from.first >= before);
+      REQUIRE(from.first == up_to.last + (from.cuts_first ? 0 : 1));
+      REQUIRE(from.cuts_first == up_to.cuts_last);
+      before = from.first;
     }
   }
 }

@@ -166,6 +166,25 @@ struct Avx2 {
     return load_ids(inside);
   }
 
+  // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
+  static U32 load16(const uint16_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static U32 load16(const uint16_t* p, int count) {
+    alignas(32) uint16_t inside[16] = {};
+    for (int i = 0; i < count; ++i)
+      inside[i] = p[i];
+    return load(inside);
+  }
+  static U32 fill16(uint16_t v) { return _mm256_set1_epi16(static_cast<short>(v)); }
+  // A bit for each with v - first <= width.
+  static uint32_t within16(U32 v, U32 first, U32 width) {
+    const U32 shifted = _mm256_sub_epi16(v, first);
+    const U32 is_within = _mm256_cmpeq_epi16(_mm256_min_epu16(shifted, width), shifted);
+    return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(
+        _mm256_castsi256_si128(is_within), _mm256_extracti128_si256(is_within, 1))));
+  }
+
   // A bit for each 64-bit lane.
   static uint32_t at_most(U64 a, U64 b) {
     return 0xfU & ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(above(a, b))));

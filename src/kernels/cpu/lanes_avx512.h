@@ -140,6 +140,16 @@ struct Avx512 {
   static U64 load_ids(const uint16_t* ids, int count) {
     return _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(first(count), ids));
   }
+  // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
+  static U32 load16(const uint16_t* p) { return _mm512_loadu_si512(p); }
+  static U32 load16(const uint16_t* p, int count) {
+    return _mm512_maskz_loadu_epi16((1U << count) - 1, p);
+  }
+  static U32 fill16(uint16_t v) { return _mm512_set1_epi16(static_cast<short>(v)); }
+  // A bit for each with v - first <= width.
+  static uint32_t within16(U32 v, U32 first, U32 width) {
+    return widened(_mm512_cmple_epu16_mask(_mm512_sub_epi16(v, first), width));
+  }
   // A mask as a number, in a general register from here on: GCC 12 may store the 8 bits of a mask
   // register, and later load 32.
   static uint32_t widened(uint32_t mask) {

@@ -142,6 +142,23 @@ struct Neon {
     return count > 1 ? load_ids(ids) : fill64(*ids);
   }
 
+  // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
+  static U32 load16(const uint16_t* p) { return vreinterpretq_u64_u16(vld1q_u16(p)); }
+  static U32 load16(const uint16_t* p, int count) {
+    uint16_t inside[8] = {};
+    for (int i = 0; i < count; ++i)
+      inside[i] = p[i];
+    return load16(inside);
+  }
+  static U32 fill16(uint16_t v) { return vreinterpretq_u64_u16(vdupq_n_u16(v)); }
+  // A bit for each with v - first <= width.
+  static uint32_t within16(U32 v, U32 first, U32 width) {
+    constexpr uint16_t kBits[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    const uint16x8_t shifted = vsubq_u16(vreinterpretq_u16_u64(v), vreinterpretq_u16_u64(first));
+    const uint16x8_t is_within = vcleq_u16(shifted, vreinterpretq_u16_u64(width));
+    return vaddvq_u16(vandq_u16(is_within, vld1q_u16(kBits)));
+  }
+
   // A bit for each 64-bit lane.
   static uint32_t at_most(U64 a, U64 b) { return bits_of64(vcleq_u64(a, b)); }
   static uint32_t at_most_f64(F64 a, F64 b) { return bits_of64(vcleq_f64(a, b)); }

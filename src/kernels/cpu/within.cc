@@ -14,10 +14,17 @@ int64_t find_within(Value first, Value last, const Value* values, int64_t count,
   return size;
 }
 
+bool has_value(uint16_t value, const uint16_t* values, int64_t count) {
+  uint16_t found = 0;
+  for (int64_t i = 0; i < count; ++i)
+    found |= static_cast<uint16_t>(values[i] == value);
+  return found != 0;
+}
+
 }  // namespace
 
 Within within_portable() {
-  return {find_within<int64_t>, find_within<uint16_t>};
+  return {find_within<int64_t>, find_within<uint16_t>, has_value};
 }
 
 }  // namespace ramet

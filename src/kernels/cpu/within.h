@@ -18,6 +18,8 @@ using FindWithin =
 struct Within {
   FindWithin<int64_t> of64 = nullptr;
   FindWithin<uint16_t> of16 = nullptr;
+  // Whether any of `count` values is `value`.
+  bool (*has16)(uint16_t value, const uint16_t* values, int64_t count) = nullptr;
 
   int64_t operator()(int64_t a, int64_t b, const int64_t* v, int64_t n, uint32_t* found) const {
     return of64(a, b, v, n, found);
