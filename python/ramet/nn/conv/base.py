@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from torch.autograd import forward_ad
 
 from ramet._support.old_torch import outside_of_graphs
 from ramet.loading.table_rows import TableRows
-from ramet.nn.aggregate import aggregate
+from ramet.nn.aggregate import aggregate, aggregate_beside_own
 from ramet.nn.conv.linear import are_plain
 from ramet.nn.edge_checks import ROWS, check_device, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.in_place import RowsInPlace, plain
+from ramet.nn.tracing import is_traced
 
 # Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
 _OF_PYG = {
@@ -144,8 +146,26 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
         if has_root:
             return F.linear(x_dst, root.weight, lin.bias).add_(out)
         return out if lin.bias is None else out.add_(lin.bias)
-    out = F.linear(aggregate(edges, x_src, reduce, edge_weight), lin.weight, lin.bias)
+    if has_root and reduce in ("sum", "mean") and _share_gradient(x_src, x_dst, edge_weight):
+        reduced, x_dst = aggregate_beside_own(edges, x_src, reduce, edge_weight)
+    else:
+        reduced = aggregate(edges, x_src, reduce, edge_weight)
+    out = F.linear(reduced, lin.weight, lin.bias)
     return add_linear(out, x_dst, root.weight) if has_root else out
+
+
+def _share_gradient(x_src, x_dst, edge_weight) -> bool:
+    """Whether `x_dst` is the first rows of `x_src`, whose gradient is wanted, and that of weights is not."""
+    if not (torch.is_grad_enabled() and x_src.requires_grad) or is_traced(x_src) or forward_ad._current_level >= 0:  # noqa: SLF001
+        return False
+    if edge_weight is not None and edge_weight.requires_grad:
+        return False
+    return x_dst.requires_grad and x_dst.data_ptr() == x_src.data_ptr() and _viewed(x_dst) is _viewed(x_src)
+
+
+def _viewed(x):
+    """The tensor that torch has `x` as a view of, or itself."""
+    return x._base if x._is_view() else x  # noqa: SLF001 (torch's)
 
 
 def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
