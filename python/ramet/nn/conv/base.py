@@ -146,21 +146,25 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
         if has_root:
             return F.linear(x_dst, root.weight, lin.bias).add_(out)
         return out if lin.bias is None else out.add_(lin.bias)
-    if has_root and reduce in ("sum", "mean") and _share_gradient(x_src, x_dst, edge_weight):
-        reduced, x_dst = aggregate_beside_own(edges, x_src, reduce, edge_weight)
-    else:
-        reduced = aggregate(edges, x_src, reduce, edge_weight)
+    reduced, x_dst = reduced_and_own(edges, x_src, x_dst, reduce, edge_weight)
     out = F.linear(reduced, lin.weight, lin.bias)
     return add_linear(out, x_dst, root.weight) if has_root else out
 
 
+def reduced_and_own(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight) -> tuple:
+    """(aggregate(edges, x_src, reduce, edge_weight), x_dst), with one gradient where these are rows of one tensor."""
+    if reduce in ("sum", "mean") and _share_gradient(x_src, x_dst, edge_weight):
+        return aggregate_beside_own(edges, x_src, reduce, edge_weight)
+    return aggregate(edges, x_src, reduce, edge_weight), x_dst
+
+
 def _share_gradient(x_src, x_dst, edge_weight) -> bool:
-    """Whether `x_dst` is the first rows of `x_src`, whose gradient is wanted, and that of weights is not."""
-    if not (torch.is_grad_enabled() and x_src.requires_grad) or is_traced(x_src) or forward_ad._current_level >= 0:  # noqa: SLF001
+    """Whether `x_dst` is the first rows of `x_src`, whose gradient is wanted, while that of weights is not."""
+    if x_dst is None or not (torch.is_grad_enabled() and x_dst.requires_grad) or is_table(x_src) or is_traced(x_src):
         return False
-    if edge_weight is not None and edge_weight.requires_grad:
+    if forward_ad._current_level >= 0 or (edge_weight is not None and edge_weight.requires_grad):  # noqa: SLF001
         return False
-    return x_dst.requires_grad and x_dst.data_ptr() == x_src.data_ptr() and _viewed(x_dst) is _viewed(x_src)
+    return x_src.requires_grad and x_src.data_ptr() == x_dst.data_ptr() and _viewed(x_src) is _viewed(x_dst)
 
 
 def _viewed(x):
