@@ -164,12 +164,13 @@ def _share_gradient(x_src, x_dst, edge_weight) -> bool:
         return False
     if forward_ad._current_level >= 0 or (edge_weight is not None and edge_weight.requires_grad):  # noqa: SLF001
         return False
-    return x_src.requires_grad and x_src.data_ptr() == x_dst.data_ptr() and _viewed(x_src) is _viewed(x_dst)
+    return x_src.requires_grad and _first_rows(x_dst) == _first_rows(x_src)
 
 
-def _viewed(x):
-    """The tensor that torch has `x` as a view of, or itself."""
-    return x._base if x._is_view() else x  # noqa: SLF001 (torch's)
+def _first_rows(x) -> tuple:
+    """What a tensor has in common with its first rows: to whom its gradient goes, where it begins, and its rows."""
+    viewed = x._base if x._is_view() else x  # noqa: SLF001 (torch's)
+    return id(viewed), x.data_ptr(), x.stride(), x.shape[1:]
 
 
 def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
