@@ -65,7 +65,8 @@ def aggregate_beside_own(edges: BlockEdges, x, reduce: str, edge_weight=None) ->
     the "sum" or "mean" of x [num_src or more, width], with weights that have no gradient."""
     weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
     reduce, weights = own_weights(edges, reduce) if weights is None else (reduce, weights)
-    return functions.aggregate_beside_own(edges, *_arguments(x, weights), reduce)
+    rows, weights = _arguments(x, weights)
+    return functions.aggregate_beside_own(edges, rows, weights, reduce)
 
 
 def _of_table(edges: BlockEdges, x: TableRows, reduce: str, weights):
