@@ -60,6 +60,15 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
     return _reduced(edges, x, *(own_weights(edges, reduce) if weights is None else (reduce, weights)))
 
 
+def aggregate_beside_own(edges: BlockEdges, x, reduce: str, edge_weight=None) -> tuple:
+    """(aggregate(edges, x, reduce, edge_weight), x[: num_dst]), whose gradients are added where the first is made. For
+    the "sum" or "mean" of x [num_src or more, width], with weights that have no gradient."""
+    weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
+    reduce, weights = own_weights(edges, reduce) if weights is None else (reduce, weights)
+    rows, weights = _arguments(x, weights)
+    return functions.aggregate_beside_own(edges, rows, weights, reduce)
+
+
 def _of_table(edges: BlockEdges, x: TableRows, reduce: str, weights):
     """As aggregate(), of rows that are read where they are. The loader's means are handed out without a copy, the same
     tensor each time, unless somebody has written to it."""
@@ -84,14 +93,20 @@ def own_weights(edges: BlockEdges, reduce: str) -> tuple:
 
 
 def _reduced(edges: BlockEdges, x, reduce: str, weights):
+    rows, weights = _arguments(x, weights)
+    out = operators(rows).aggregate(edges, rows, reduce, weights)
+    return out if x.dim() == 2 else out.view(edges.num_dst, *x.shape[1:])
+
+
+def _arguments(x, weights) -> tuple:
+    """(x, weights) as operators take them: rows of two dimensions, as memory holds them, and weights that fit them."""
     rows = (x if x.dim() == 2 else x.flatten(1) if x.dim() > 2 else x[:, None]).contiguous().resolve_neg()
     if weights is not None:
         if weights.shape[1] == 0 or rows.shape[1] % weights.shape[1]:
             width, heads = rows.shape[1], weights.shape[1]
             raise ValueError(f"edge_weight has {heads} columns, which do not divide the {width} elements of a row of x")
         weights = weights.to(_dtype_of_sums(x))  # a block's own are float32
-    out = operators(rows).aggregate(edges, rows, reduce, weights)
-    return out if x.dim() == 2 else out.view(edges.num_dst, *x.shape[1:])
+    return rows, weights
 
 
 def _columns(edges: BlockEdges, reduce: str, weights, dtype):

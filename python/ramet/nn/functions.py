@@ -24,6 +24,12 @@ def aggregate(edges, x, reduce: str, weights=None):
     return _Sum.apply(x, weights, edges, reduce)
 
 
+def aggregate_beside_own(edges, x, weights, reduce: str):
+    """(aggregate(edges, x, "sum" or "mean", weights), x[: edges.num_dst]), for weights without a gradient. Backward
+    makes one gradient of both, where autograd would make one of each, and one of zeros but for the first rows."""
+    return _SumBesideOwn.apply(x, weights, edges, reduce)
+
+
 def edge_softmax(edges, scores):
     """backend.edge_softmax with a gradient for scores [num_edges, heads]."""
     return _EdgeSoftmax.apply(scores, edges)
@@ -78,6 +84,24 @@ class _Sum(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             of_weights = ops.edge_dots(ctx.edges, grad, x, weights.shape[1], ctx.mean)
         return of_x, of_weights, None, None
+
+
+@first_derivative_only("ramet.nn.aggregate")
+class _SumBesideOwn(torch.autograd.Function):
+    """The sum or mean of rows, and the rows of destinations."""
+
+    @staticmethod
+    def forward(ctx, x, weights, edges, reduce):
+        ctx.edges, ctx.rows, ctx.mean = edges, len(x), reduce == "mean"
+        ctx.save_for_backward(weights)
+        return backend(x).aggregate(edges, x, reduce, weights), x[: edges.num_dst].detach()
+
+    @staticmethod
+    def backward(ctx, grad, of_own):
+        (weights,) = ctx.saved_tensors
+        of_x = backend(grad).aggregate_back(ctx.edges, plain(grad), ctx.rows, weights, ctx.mean)
+        of_x[: len(of_own)] += of_own
+        return of_x, None, None, None
 
 
 @first_derivative_only("ramet.nn.aggregate")

@@ -56,6 +56,22 @@ def test_a_layer_is_that_of_pyg(name, weighted, kind):
     compare(*pair(LAYERS[name]), rows(edges.num_src, WIDTH), edges, *weight)
 
 
+@pytest.mark.parametrize("name", ["sage", "sage of two", "graph wide", "gin"])
+@pytest.mark.parametrize("own", [lambda x: x[:12], lambda x: x[::2][:12], lambda x: x.detach()[:12]])
+def test_the_gradient_of_rows_given_twice_is_the_sum_of_both(name, own):
+    """docs/semantics.md, section 20: to the bit, whichever rows destinations have."""
+    edges = block(*BLOCKS["small"])
+    conv = pair(LAYERS[name])[0]
+    x = rows(edges.num_src, WIDTH).requires_grad_()
+    other, theirs = x.detach().clone().requires_grad_(), x.detach().clone().requires_grad_()
+    out, expected = conv((x, own(x)), edges), conv((other, own(theirs)), edges)
+    assert torch.equal(out, expected)
+    grad = rows(*out.shape, seed=3)
+    out.backward(grad)
+    expected.backward(grad)
+    assert torch.equal(x.grad, other.grad if theirs.grad is None else other.grad + theirs.grad)
+
+
 @pytest.mark.skipif(not IS_OLD, reason="test_compile.py compiles the same layers, each in one graph")
 @pytest.mark.parametrize("name", ["sage", "gcn", "gat"])
 def test_a_compiled_model_computes_the_same(name):

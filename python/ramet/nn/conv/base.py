@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from torch.autograd import forward_ad
 
 from ramet._support.old_torch import outside_of_graphs
 from ramet.loading.table_rows import TableRows
-from ramet.nn.aggregate import aggregate
+from ramet.nn.aggregate import aggregate, aggregate_beside_own
 from ramet.nn.conv.linear import are_plain
 from ramet.nn.edge_checks import ROWS, check_device, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.in_place import RowsInPlace, plain
+from ramet.nn.tracing import is_traced
 
 # Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
 _OF_PYG = {
@@ -144,8 +146,31 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
         if has_root:
             return F.linear(x_dst, root.weight, lin.bias).add_(out)
         return out if lin.bias is None else out.add_(lin.bias)
-    out = F.linear(aggregate(edges, x_src, reduce, edge_weight), lin.weight, lin.bias)
+    reduced, x_dst = reduced_and_own(edges, x_src, x_dst, reduce, edge_weight)
+    out = F.linear(reduced, lin.weight, lin.bias)
     return add_linear(out, x_dst, root.weight) if has_root else out
+
+
+def reduced_and_own(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight) -> tuple:
+    """(aggregate(edges, x_src, reduce, edge_weight), x_dst), with one gradient where these are rows of one tensor."""
+    if reduce in ("sum", "mean") and _share_gradient(x_src, x_dst, edge_weight):
+        return aggregate_beside_own(edges, x_src, reduce, edge_weight)
+    return aggregate(edges, x_src, reduce, edge_weight), x_dst
+
+
+def _share_gradient(x_src, x_dst, edge_weight) -> bool:
+    """Whether `x_dst` is the first rows of `x_src`, whose gradient is wanted, while that of weights is not."""
+    if x_dst is None or not (torch.is_grad_enabled() and x_dst.requires_grad) or is_table(x_src) or is_traced(x_src):
+        return False
+    if forward_ad._current_level >= 0 or (edge_weight is not None and edge_weight.requires_grad):  # noqa: SLF001
+        return False
+    return x_src.requires_grad and _first_rows(x_dst) == _first_rows(x_src)
+
+
+def _first_rows(x) -> tuple:
+    """What a tensor has in common with its first rows: to whom its gradient goes, where it begins, and its rows."""
+    viewed = x._base if x._is_view() else x  # noqa: SLF001 (torch's)
+    return id(viewed), x.data_ptr(), x.stride(), x.shape[1:]
 
 
 def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

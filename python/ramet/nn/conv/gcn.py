@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ramet.nn.aggregate import aggregate
-from ramet.nn.conv.base import Conv, linear_first, refuse, rows_of, weights_in_order
+from ramet.nn.conv.base import Conv, linear_first, reduced_and_own, refuse, rows_of, weights_in_order
 from ramet.nn.conv.linear import Linear, are_plain, zeros
 from ramet.nn.edges import BlockEdges
 
@@ -106,8 +106,10 @@ class GCNConv(Conv):
 
 
 def _sum(edges, x_src, x_dst, weight, loops):
-    out = aggregate(edges, x_src, "sum", weight)
-    return out if loops is None else out.addcmul_(x_dst, loops.to(out.dtype)[:, None])
+    if loops is None:
+        return aggregate(edges, x_src, "sum", weight)
+    out, x_dst = reduced_and_own(edges, x_src, x_dst, "sum", weight)
+    return out.addcmul_(x_dst, loops.to(out.dtype)[:, None])
 
 
 def _weights(edges, weight, dtype, fill):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ramet.nn.aggregate import aggregate
-from ramet.nn.conv.base import Conv, reduction, refuse, weights_in_order
+from ramet.nn.conv.base import Conv, reduced_and_own, reduction, refuse, weights_in_order
 from ramet.nn.conv.linear import reset
 
 
@@ -41,7 +40,7 @@ class GINConv(Conv):
     def forward(self, x, block, edge_weight=None):
         edges, x_src, x_dst = self.inputs(x, block, in_place=True)
         edge_weight = weights_in_order(edges, edge_weight)
-        out = aggregate(edges, x_src, self.reduce, edge_weight)
+        out, x_dst = reduced_and_own(edges, x_src, x_dst, self.reduce, edge_weight)
         if x_dst is not None:
             out = self._with_root(out, x_dst)
         return self.nn(out)
