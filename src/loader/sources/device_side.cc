@@ -53,6 +53,12 @@ std::string why_staged(const TableRequest& request) {
   return request.positions() == nullptr ? "" : "its pieces have gaps between them, without memory";
 }
 
+// Why the rate of reading a table of the host in place is not to be measured; empty where it is.
+std::string why_not_measured(const TableRequest& request) {
+  if (request.fused) return "processors average the rows of its sources";
+  return why_staged(request);
+}
+
 void check_wanted(const TableRequest& request, Location wanted) {
   const std::string why = why_staged(request);
   if (wanted == Location::kInPlace && !why.empty())
@@ -131,7 +137,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     }
     check_wanted(request, wanted);
     const auto measure = [&] {
-      if (const std::string why = why_staged(request); !why.empty())
+      if (const std::string why = why_not_measured(request); !why.empty())
         return ReadingRates{.staged = 1, .refusal = why};
       return measure_reading(table, *side->pool_, options.pinned,
                              {loader.decode, options.threads, device.max_sms, device.order});
