@@ -130,7 +130,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     if (merges()) merge(minibatch);
     minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
     minibatch.seed_exchange = std::move(seed_exchange_);
-    frontier_.finish();
+    frontier_.finish_batch();
     return minibatch;
   }
 
@@ -178,11 +178,11 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
               uint64_t step,
               std::span<const ExcludedEdges> excluded) {
     stage_ = Stage::kIdle;
-    frontier_.finish();  // of a batch that failed
+    frontier_.wait();  // for a batch that failed
     seed_exchange_.clear();
     for (size_t t = 0; t < merged_.size(); ++t)
       merged_[t].start_batch(merged_index_[t], ranks_);
-    frontier_.exclude(excluded);
+    frontier_.start_batch(excluded);
     driver_.start(seeds, epoch, step);
     const auto& options = hop_sampler_.options();
     return driver_.read_times(options.sample.time, seeds, *options.pool);

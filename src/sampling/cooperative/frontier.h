@@ -19,9 +19,9 @@ class Frontier {
   Frontier(HopSampler<Id>& hop_sampler, NodeIndexes<Id>& layer, CudaFrontier* device)
       : hop_sampler_(hop_sampler), layer_(layer), device_(device) {}
 
-  // The edges that no hop of the next batch draws. Throws as excluded_by_type() does.
-  void exclude(std::span<const ExcludedEdges> excluded) {
-    if (device_ != nullptr) return device_->exclude(excluded);
+  // Begins a batch, whose hops draw no edges that are excluded. Throws as excluded_by_type() does.
+  void start_batch(std::span<const ExcludedEdges> excluded) {
+    if (device_ != nullptr) return device_->start_batch(excluded);
     hop_sampler_.exclude(excluded);
   }
   // Begins a hop. `own`: the rank's nodes, which are the first sources.
@@ -29,10 +29,12 @@ class Frontier {
     num_own_ = sizes(own);
     found_.resize(own.size());
     for (size_t t = 0; t < own.size(); ++t) {
-      if (device_ != nullptr)
-        device_->own(t).assign(own[t].ids().begin(), own[t].ids().end());
-      else
+      if (device_ == nullptr) {
         layer_[t].start_batch(own[t].ids());
+        continue;
+      }
+      const auto added = own[t].ids().subspan(static_cast<size_t>(device_->num_own(t)));
+      device_->new_own(t).assign(added.begin(), added.end());
     }
   }
 
@@ -60,7 +62,8 @@ class Frontier {
     return result;
   }
 
-  // Changes the local ids of the sources. The table stays until the next hop, or finish().
+  // Changes the local ids of the sources. The table stays until the next hop, or the
+  // end of the batch.
   void renumber(const Relation& relation, const Renumbering& numbers) const {
     if (numbers.size == 0) return;
     if (device_ != nullptr) return device_->renumber(relation, numbers);
@@ -74,8 +77,13 @@ class Frontier {
                  });
   }
 
-  void finish() const {
+  // Waits for what is under way.
+  void wait() const {
     if (device_ != nullptr) device_->wait();
+  }
+  // The same, after all hops of a batch.
+  void finish_batch() const {
+    if (device_ != nullptr) device_->finish_batch();
   }
 
  private:

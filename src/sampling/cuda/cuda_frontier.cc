@@ -17,8 +17,9 @@ CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
       work_{graph_->device(), stream_.handle(), pool.on(stream_.handle())},
       host_(std::move(host)),
       hop_(work_, *graph_, options_, {}, order),
-      own_(hop_.nodes().size()),
-      rows_(own_.size()),
+      num_own_(hop_.nodes().size()),
+      new_own_(hop_.nodes().size()),
+      rows_(hop_.nodes().size()),
       found_(hop_.nodes().size()) {}
 
 // The stream may still read what dies here.
@@ -30,29 +31,43 @@ CudaFrontier::~CudaFrontier() {
   }
 }
 
+void CudaFrontier::start_batch(std::span<const ExcludedEdges> excluded) {
+  hop_.exclude(excluded);
+  num_own_.assign(num_own_.size(), 0);
+  for (CudaNodes& nodes : hop_.nodes())
+    nodes.start_batch({});
+}
+
 std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinations,
                                            const DrawKeys& step_keys,
                                            int hop) {
   copied_ = nullptr;
-  for (size_t t = 0; t < own_.size(); ++t)
-    hop_.nodes()[t].start_batch(own_[t], rows_of_part(t));
+  for (size_t t = 0; t < num_own_.size(); ++t) {
+    hop_.nodes()[t].append(new_own_[t], rows_of_part(t));
+    num_own_[t] = hop_.nodes()[t].size();
+  }
   Block block = hop_.sample(destinations, step_keys, hop, nullptr);
-  for (size_t t = 0; t < own_.size(); ++t) {
+  for (size_t t = 0; t < num_own_.size(); ++t) {
     CudaNodes& nodes = hop_.nodes()[t];
-    const int64_t num_own = std::ssize(own_[t]);
-    found_[t] = host_->allocate_array(DType::kInt64, {nodes.size() - num_own});
-    work_.copy(found_[t].data, nodes.ids() + num_own, found_[t].bytes());
-    nodes.finish_batch();
+    found_[t] = host_->allocate_array(DType::kInt64, {nodes.size() - num_own_[t]});
+    work_.copy(found_[t].data, nodes.ids() + num_own_[t], found_[t].bytes());
+    nodes.keep(num_own_[t]);
   }
   work_.wait();
   return std::move(block.relations);
 }
 
+void CudaFrontier::finish_batch() {
+  for (CudaNodes& nodes : hop_.nodes())
+    nodes.finish_batch();
+  work_.wait();
+}
+
 std::span<const int64_t> CudaFrontier::rows_of_part(size_t type) {
   const NodeRows& rows = graph_->graph()->node_types()[type].rows;
   if (rows.is_whole()) return {};
-  rows_[type].resize(own_[type].size());
-  rows.require(own_[type], rows_[type].data());
+  rows_[type].resize(new_own_[type].size());
+  rows.require(new_own_[type], rows_[type].data());
   return rows_[type];
 }
 

@@ -1,6 +1,7 @@
 // CudaFrontier: what a device does of the hops of one rank among several that cooperate. It draws
-// for the rank's own nodes and numbers the sources. The list of own nodes is the host's, which
-// exchanges ids with the other ranks.
+// for the rank's own nodes and numbers the sources. The host exchanges ids with the other ranks,
+// and appends those that the rank owns to the device's list before each hop. The other sources
+// leave the list after it.
 #pragma once
 
 #include <memory>
@@ -26,10 +27,11 @@ class CudaFrontier {
   CudaFrontier(const CudaFrontier&) = delete;
   CudaFrontier& operator=(const CudaFrontier&) = delete;
 
-  // The edges that no hop of the next batch draws.
-  void exclude(std::span<const ExcludedEdges> excluded) { hop_.exclude(excluded); }
-  // Where own nodes are to be put, by node type, before sample().
-  [[nodiscard]] std::vector<int64_t>& own(size_t type) { return own_[type]; }
+  // Begins a batch, whose hops draw no edges that are excluded.
+  void start_batch(std::span<const ExcludedEdges> excluded);
+  // How many own nodes the device has, and where those that follow are to be put before sample().
+  [[nodiscard]] int64_t num_own(size_t type) const { return num_own_[type]; }
+  [[nodiscard]] std::vector<int64_t>& new_own(size_t type) { return new_own_[type]; }
   // The edges of a hop, by edge type, on the device. Destinations are positions among own nodes;
   // local ids count these, and then found() ones.
   [[nodiscard]] std::vector<Relation> sample(std::span<const ListRange> destinations,
@@ -43,9 +45,11 @@ class CudaFrontier {
   void renumber(const Relation& relation, const Renumbering& numbers);
   // Then relations are complete for every stream.
   void wait() const { work_.wait(); }
+  // The same, after all hops.
+  void finish_batch();
 
  private:
-  // Of own nodes; empty where the graph is whole.
+  // Of new own nodes; empty where the graph is whole.
   [[nodiscard]] std::span<const int64_t> rows_of_part(size_t type);
 
   const std::shared_ptr<const CudaGraph> graph_;
@@ -54,7 +58,8 @@ class CudaFrontier {
   const CudaWork work_;
   const std::shared_ptr<BufferPool> host_;
   CudaHop hop_;
-  std::vector<std::vector<int64_t>> own_, rows_;  // by node type
+  std::vector<int64_t> num_own_;  // by node type, as what follows
+  std::vector<std::vector<int64_t>> new_own_, rows_;
   std::vector<Array> found_;
   CudaScratchArray<int32_t> table_;
   const int32_t* copied_ = nullptr;  // the host's table that table_ has

@@ -28,6 +28,10 @@ class CudaNodes {
 
   // `rows`: of a part of a graph, the row of each seed; empty: a node's row has its number.
   void start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows = {});
+  // Between hops: leaves the first `size` nodes alone. The number of nodes must have been set.
+  void keep(int64_t size);
+  // Then: adds nodes that are not among these; `rows` as of the seeds.
+  void append(std::span<const int64_t> nodes, std::span<const int64_t> rows = {});
   // Before `count` more sources are looked up in table().
   void reserve(int64_t count);
   // Of trees: takes the keys of the nodes at `range` apart, which are the destinations of a hop.
@@ -57,6 +61,7 @@ class CudaNodes {
  private:
   [[nodiscard]] CudaNodeList list() const;
   void empty_table() const;
+  void clear(int64_t first) const;
 
   const CudaWork& work_;
   const int64_t num_nodes_;
@@ -72,7 +77,7 @@ class CudaNodes {
   CudaScratchArray<CudaPath> paths_;
   int64_t num_paths_ = 0;
   bool has_spans_ = false, has_rows_ = false;
-  int64_t num_seeds_ = 0, size_ = 0, most_ = 0;
+  int64_t num_given_ = 0, size_ = 0, most_ = 0;
   bool is_clean_ = false;
 };
 
