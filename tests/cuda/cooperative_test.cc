@@ -2,9 +2,11 @@
 // for bit. docs/semantics.md, sections 10 and 12.
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <vector>
 
 #include "cuda/sampling_fixture.h"
+#include "cuda/timed_graph.h"
 #include "ramet/error.h"
 #include "support/cooperative_fixture.h"
 #include "support/errors.h"
@@ -63,6 +65,25 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
   check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
 }
 
+// docs/semantics.md, sections 10, 15 and 16.
+TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") {
+  const auto graph = timed_graph(false, Rows::kUnsorted);
+  const auto check = [](const std::shared_ptr<const Graph>& of, const Method& method,
+                        const std::optional<Time>& time = {}, int seed_type = 0) {
+    check_against_host(of, {.fanouts = {}, .method = method, .disjoint = true, .time = time},
+                       seed_type);
+  };
+  check(graph, Uniform{});
+  check(graph, Uniform{.replace = true});
+  check(graph, Labor{});
+  check(typed_graph(13), Uniform{}, {}, 1);
+  for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
+    const auto timed = timed_graph(false, rows);
+    check(timed, Weighted{"w"}, Time{.table = "time"});
+    check(timed, Uniform{}, Time{.table = "time", .strategy = Strategy::kLast, .window = 60});
+  }
+}
+
 TEST_CASE("what devices of ranks do not draw is an error") {
   const auto graph = uneven_graph(30, 280, 1);
   const Owners owners = by_hash(*graph, 1);
@@ -72,9 +93,13 @@ TEST_CASE("what devices of ranks do not draw is an error") {
   };
   CHECK(message_of(ErrorCode::kInvalidArgument, [&] { make({{{2}}, Labor{1}}); }) ==
         "ranks that cooperate run the iterations of LABOR on the CPU, not on a device");
+  const Time in_order{.table = "time", .monotonic = true};
   CHECK(message_of(ErrorCode::kInvalidArgument, [&] {
-          make({.fanouts = {{2}}, .disjoint = true});
-        }) == "ranks that cooperate sample disjoint trees on the CPU, not on a device");
+          CooperativeSampler(timed_graph(false, Rows::kSorted),
+                             {.fanouts = {{2}}, .disjoint = true, .time = in_order},
+                             {by_hash(*timed_graph(false, Rows::kSorted), 1), 0}, nullptr, 1,
+                             device);
+        }) == "ranks that cooperate keep paths in the order of time on the CPU, not on a device");
 }
 
 }  // namespace ramet::test

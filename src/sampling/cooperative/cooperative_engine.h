@@ -198,7 +198,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     trees_.receive(from_ranks, pool());
     for (AskedNodes& of_type : names_)
       of_type.num_trees = trees_.size();
-    hop_sampler_.start_times(trees_.times());
+    frontier_.start_times(trees_.times());
   }
 
   std::optional<Message> start_lists() {

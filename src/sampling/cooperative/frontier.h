@@ -24,6 +24,11 @@ class Frontier {
     if (device_ != nullptr) return device_->start_batch(excluded);
     hop_sampler_.exclude(excluded);
   }
+  // With SampleOptions::time, before the first hop: the times of all trees.
+  void start_times(const Array& seed_times) {
+    if (device_ != nullptr) return device_->start_times(seed_times);
+    hop_sampler_.start_times(seed_times);
+  }
   // Begins a hop. `own`: the rank's nodes, which are the first sources.
   void start(const NodeIndexes<Id>& own) {
     num_own_ = sizes(own);

@@ -13,10 +13,11 @@ CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
                            RowOrder order)
     : graph_(std::move(graph)),
       options_(std::move(options)),
+      tree_keys_(options_.disjoint ? tree_keys(*graph_->graph()) : std::vector<TreeKeys>()),
       stream_(graph_->device()),
       work_{graph_->device(), stream_.handle(), pool.on(stream_.handle())},
       host_(std::move(host)),
-      hop_(work_, *graph_, options_, {}, order),
+      hop_(work_, *graph_, options_, tree_keys_, order),
       num_own_(hop_.nodes().size()),
       new_own_(hop_.nodes().size()),
       rows_(hop_.nodes().size()),
@@ -36,6 +37,10 @@ void CudaFrontier::start_batch(std::span<const ExcludedEdges> excluded) {
   num_own_.assign(num_own_.size(), 0);
   for (CudaNodes& nodes : hop_.nodes())
     nodes.start_batch({});
+}
+
+void CudaFrontier::start_times(const Array& seed_times) {
+  if (options_.time) hop_.start_batch(seed_spans(*options_.time, seed_times));
 }
 
 std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinations,
@@ -66,9 +71,13 @@ void CudaFrontier::finish_batch() {
 std::span<const int64_t> CudaFrontier::rows_of_part(size_t type) {
   const NodeRows& rows = graph_->graph()->node_types()[type].rows;
   if (rows.is_whole()) return {};
-  rows_[type].resize(new_own_[type].size());
-  rows.require(new_own_[type], rows_[type].data());
-  return rows_[type];
+  std::vector<int64_t>& found = rows_[type];
+  found = new_own_[type];
+  if (!tree_keys_.empty())
+    for (int64_t& node : found)
+      node = tree_keys_[type].id(node);
+  rows.require(std::vector(found), found.data());
+  return found;
 }
 
 void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers) {

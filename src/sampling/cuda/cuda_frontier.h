@@ -12,6 +12,7 @@
 #include "kernels/renumbering.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
+#include "sampling/trees.h"
 
 namespace ramet {
 
@@ -29,6 +30,8 @@ class CudaFrontier {
 
   // Begins a batch, whose hops draw no edges that are excluded.
   void start_batch(std::span<const ExcludedEdges> excluded);
+  // With SampleOptions::time, before the first hop of a batch: the times of all trees.
+  void start_times(const Array& seed_times);
   // How many own nodes the device has, and where those that follow are to be put before sample().
   [[nodiscard]] int64_t num_own(size_t type) const { return num_own_[type]; }
   [[nodiscard]] std::vector<int64_t>& new_own(size_t type) { return new_own_[type]; }
@@ -54,12 +57,13 @@ class CudaFrontier {
 
   const std::shared_ptr<const CudaGraph> graph_;
   const SampleOptions options_;
+  const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
   const CudaStream stream_;
   const CudaWork work_;
   const std::shared_ptr<BufferPool> host_;
   CudaHop hop_;
-  std::vector<int64_t> num_own_;  // by node type, as what follows
-  std::vector<std::vector<int64_t>> new_own_, rows_;
+  std::vector<int64_t> num_own_;                      // by node type, as what follows
+  std::vector<std::vector<int64_t>> new_own_, rows_;  // nodes, or keys of trees; and their rows
   std::vector<Array> found_;
   CudaScratchArray<int32_t> table_;
   const int32_t* copied_ = nullptr;  // the host's table that table_ has

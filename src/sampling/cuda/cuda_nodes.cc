@@ -45,14 +45,18 @@ void CudaNodes::append(std::span<const int64_t> nodes, std::span<const int64_t> 
   reserve(count);
   size_ = most_ = first + count;
   work_.copy(nodes_.reserve(work_, size_, first) + first, nodes.data(), count * kBytes);
-  work_.kernels.insert(work_.device, list(), first, size_, work_.stream);
+  work_.kernels.insert(work_.device, list(), has_keys() ? 0 : first, size_, work_.stream);
   has_rows_ = first > 0 ? has_rows_ : !rows.empty();
   if (!rows.empty())
     work_.copy(rows_.reserve(work_, size_, first) + first, rows.data(), count * kBytes);
 }
 
+// Without its node a key would stay in the table, which grows by the keys that there are.
 void CudaNodes::keep(int64_t size) {
-  clear(size);
+  if (has_keys())
+    empty_table();
+  else
+    clear(size);
   size_ = most_ = size;
 }
 

@@ -29,8 +29,9 @@ class CudaNodes {
   // `rows`: of a part of a graph, the row of each seed; empty: a node's row has its number.
   void start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows = {});
   // Between hops: leaves the first `size` nodes alone. The number of nodes must have been set.
+  // append() must follow.
   void keep(int64_t size);
-  // Then: adds nodes that are not among these; `rows` as of the seeds.
+  // Adds nodes that are not there; `rows` as of the seeds.
   void append(std::span<const int64_t> nodes, std::span<const int64_t> rows = {});
   // Before `count` more sources are looked up in table().
   void reserve(int64_t count);
