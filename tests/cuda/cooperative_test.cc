@@ -60,7 +60,8 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
   const auto graph = uneven_graph(300, 2800, 11);
   check_against_host(graph, {{}, Uniform{}, 77});
   check_against_host(graph, {{{-1, 2}}, Uniform{.replace = true}, 78});
-  check_against_host(graph, {{}, Labor{}, 79});
+  for (const int64_t iterations : {0, 1, 3})
+    check_against_host(graph, {{}, Labor{.iterations = iterations}, 79});
   check_against_host(weighted_graph<float>(300, 2800, 12), {{}, Weighted{"w"}, 80});
   check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
 }
@@ -76,29 +77,22 @@ TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") 
   check(graph, Uniform{});
   check(graph, Uniform{.replace = true});
   check(graph, Labor{});
+  check(graph, Labor{.iterations = 2});
   check(typed_graph(13), Uniform{}, {}, 1);
   for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
     const auto timed = timed_graph(false, rows);
     check(timed, Weighted{"w"}, Time{.table = "time"});
+    check(timed, Labor{.iterations = 1}, Time{.table = "time"});
     check(timed, Uniform{}, Time{.table = "time", .strategy = Strategy::kLast, .window = 60});
   }
 }
 
 TEST_CASE("what devices of ranks do not draw is an error") {
-  const auto graph = uneven_graph(30, 280, 1);
-  const Owners owners = by_hash(*graph, 1);
-  const DrawingDevice device = device_of(graph, RowOrder::kAuto);
-  const auto make = [&](const SampleOptions& options) {
-    CooperativeSampler(graph, options, {owners, 0}, nullptr, 1, device);
-  };
-  CHECK(message_of(ErrorCode::kInvalidArgument, [&] { make({{{2}}, Labor{1}}); }) ==
-        "ranks that cooperate run the iterations of LABOR on the CPU, not on a device");
-  const Time in_order{.table = "time", .monotonic = true};
+  const auto graph = timed_graph(false, Rows::kSorted);
+  const SampleOptions options{
+      .fanouts = {{2}}, .disjoint = true, .time = Time{.table = "time", .monotonic = true}};
   CHECK(message_of(ErrorCode::kInvalidArgument, [&] {
-          CooperativeSampler(timed_graph(false, Rows::kSorted),
-                             {.fanouts = {{2}}, .disjoint = true, .time = in_order},
-                             {by_hash(*timed_graph(false, Rows::kSorted), 1), 0}, nullptr, 1,
-                             device);
+          Ranks(graph, options, by_hash(*graph, 1), 1, device_of(graph, RowOrder::kAuto));
         }) == "ranks that cooperate keep paths in the order of time on the CPU, not on a device");
 }
 

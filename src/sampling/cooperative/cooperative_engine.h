@@ -65,7 +65,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         requests_(names_.size()),
         seed_positions_(names_.size()),
         merged_(merges() ? names_.size() : 0),
-        importance_(membership_, names_, routes_, requests_, pool()) {
+        importance_(membership_, names_, frontier_, hop_sampler_.options(), routes_, requests_) {
     prepare_all(layer_);
     if (merges()) prepare_all(merged_index_);
     prepare_own(own_);
@@ -256,16 +256,15 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     block_ = {};
     destinations_ = driver_.destinations(sizes(own_));
     set_destinations(block_, destinations_);
-    frontier_.start(own_);
-    auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop());
-    if (importance == nullptr) return sample_sources();
-    Message message = importance_.start(*importance);
+    frontier_.start(own_, destinations_, driver_.hop());
+    if (!frontier_.start_importance()) return sample_sources();
+    Message message = importance_.start();
     stage_ = Stage::kImportance;
     return message;
   }
 
   Message sample_sources() {
-    block_.relations = frontier_.sample(destinations_, driver_.step_keys(), driver_.hop());
+    block_.relations = frontier_.sample(driver_.step_keys());
     for (size_t t = 0; t < own_.size(); ++t)
       route_found(t);
     Message message = ask_owners(hop_sampler_.is_monotonic());

@@ -22,9 +22,6 @@ std::unique_ptr<CudaFrontier> frontier_of(const SampleOptions& options,
 }  // namespace
 
 std::string why_cpu_samples_among_ranks(const SampleOptions& options) {
-  const auto* labor = std::get_if<Labor>(&options.method);
-  if (labor != nullptr && labor->iterations > 0)
-    return "ranks that cooperate run the iterations of LABOR on the CPU";
   if (options.time && options.time->monotonic)
     return "ranks that cooperate keep paths in the order of time on the CPU";
   return why_cpu_samples(options);

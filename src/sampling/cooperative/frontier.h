@@ -30,7 +30,9 @@ class Frontier {
     hop_sampler_.start_times(seed_times);
   }
   // Begins a hop. `own`: the rank's nodes, which are the first sources.
-  void start(const NodeIndexes<Id>& own) {
+  void start(const NodeIndexes<Id>& own, std::span<const ListRange> destinations, int hop) {
+    destinations_ = destinations;
+    hop_ = hop;
     num_own_ = sizes(own);
     found_.resize(own.size());
     for (size_t t = 0; t < own.size(); ++t) {
@@ -41,13 +43,35 @@ class Frontier {
       const auto added = own[t].ids().subspan(static_cast<size_t>(device_->num_own(t)));
       device_->new_own(t).assign(added.begin(), added.end());
     }
+    if (device_ != nullptr) device_->start(destinations, hop);
   }
 
-  [[nodiscard]] std::vector<Relation> sample(std::span<const ListRange> destinations,
-                                             const DrawKeys& step_keys,
-                                             int hop) {
-    if (device_ == nullptr) return hop_sampler_.sample(layer_, destinations, step_keys, hop);
-    auto relations = device_->sample(destinations, step_keys, hop);
+  // LABOR-i, as HopImportance has it in steps. False: the method has no importances.
+  [[nodiscard]] bool start_importance() {
+    if (!hop_sampler_.has_importance()) return false;
+    if (device_ == nullptr) {
+      importance_ = hop_sampler_.start_importance(layer_, destinations_, hop_);
+      importance_->begin();
+      return true;
+    }
+    device_->begin_importance();
+    candidates_.resize(found_.size());
+    for (size_t t = 0; t < candidates_.size(); ++t)
+      candidates_[t].assign(device_->candidates(t).begin(), device_->candidates(t).end());
+    return true;
+  }
+  [[nodiscard]] std::span<const Id> candidates(size_t type) const {
+    return device_ != nullptr ? std::span<const Id>(candidates_[type]) : importance_->ids(type);
+  }
+  void max_reduce() { device_ != nullptr ? device_->max_reduce() : importance_->max_reduce(); }
+  [[nodiscard]] std::span<double> largest_c(size_t type) {
+    return device_ != nullptr ? device_->largest_c(type) : importance_->largest_c(type);
+  }
+  void update() { device_ != nullptr ? device_->update() : importance_->update(); }
+
+  [[nodiscard]] std::vector<Relation> sample(const DrawKeys& step_keys) {
+    if (device_ == nullptr) return hop_sampler_.sample(layer_, destinations_, step_keys, hop_);
+    auto relations = device_->sample(step_keys, hop_);
     for (size_t t = 0; t < found_.size(); ++t)
       found_[t].assign(device_->found(t).begin(), device_->found(t).end());
     return relations;
@@ -96,7 +120,10 @@ class Frontier {
   NodeIndexes<Id>& layer_;
   CudaFrontier* const device_;
   std::vector<int64_t> num_own_;
-  std::vector<std::vector<Id>> found_;  // by the device
+  std::span<const ListRange> destinations_;
+  int hop_ = 0;
+  HopImportance<Id>* importance_ = nullptr;          // by processors
+  std::vector<std::vector<Id>> found_, candidates_;  // by the device
 };
 
 }  // namespace ramet

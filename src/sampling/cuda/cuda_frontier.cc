@@ -21,7 +21,9 @@ CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
       num_own_(hop_.nodes().size()),
       new_own_(hop_.nodes().size()),
       rows_(hop_.nodes().size()),
-      found_(hop_.nodes().size()) {}
+      found_(hop_.nodes().size()),
+      candidates_(hop_.nodes().size()),
+      largest_c_(hop_.nodes().size()) {}
 
 // The stream may still read what dies here.
 CudaFrontier::~CudaFrontier() {
@@ -43,19 +45,52 @@ void CudaFrontier::start_times(const Array& seed_times) {
   if (options_.time) hop_.start_batch(seed_spans(*options_.time, seed_times));
 }
 
-std::vector<Relation> CudaFrontier::sample(std::span<const ListRange> destinations,
-                                           const DrawKeys& step_keys,
-                                           int hop) {
-  copied_ = nullptr;
+void CudaFrontier::start(std::span<const ListRange> destinations, int hop) {
   for (size_t t = 0; t < num_own_.size(); ++t) {
     hop_.nodes()[t].append(new_own_[t], rows_of_part(t));
     num_own_[t] = hop_.nodes()[t].size();
   }
-  Block block = hop_.sample(destinations, step_keys, hop, nullptr);
+  hop_.begin(destinations, hop);
+}
+
+Array CudaFrontier::download(DType dtype, const void* from, int64_t count) const {
+  Array values = host_->allocate_array(dtype, {count});
+  work_.copy(values.data, from, values.bytes());
+  return values;
+}
+
+void CudaFrontier::begin_importance() {
+  CudaImportances& importances = *hop_.importances();
+  importances.begin();
+  for (size_t t = 0; t < candidates_.size(); ++t) {
+    const CudaNodes& found = importances.candidates(t);
+    candidates_[t] = download(DType::kInt64, found.ids(), found.size());
+  }
+  work_.wait();
+}
+
+void CudaFrontier::max_reduce() {
+  hop_.max_reduce();
+  for (size_t t = 0; t < largest_c_.size(); ++t)
+    largest_c_[t] =
+        download(DType::kFloat64, hop_.importances()->largest_c(t), std::ssize(candidates(t)));
+  work_.wait();
+}
+
+// The ranks have changed largest_c(), whose memory stays until the next max_reduce().
+void CudaFrontier::update() {
+  for (size_t t = 0; t < largest_c_.size(); ++t)
+    work_.copy(hop_.importances()->largest_c(t), largest_c_[t].data, largest_c_[t].bytes());
+  hop_.importances()->update();
+  work_.wait();
+}
+
+std::vector<Relation> CudaFrontier::sample(const DrawKeys& step_keys, int hop) {
+  copied_ = nullptr;
+  Block block = hop_.finish(step_keys, hop);
   for (size_t t = 0; t < num_own_.size(); ++t) {
     CudaNodes& nodes = hop_.nodes()[t];
-    found_[t] = host_->allocate_array(DType::kInt64, {nodes.size() - num_own_[t]});
-    work_.copy(found_[t].data, nodes.ids() + num_own_[t], found_[t].bytes());
+    found_[t] = download(DType::kInt64, nodes.ids() + num_own_[t], nodes.size() - num_own_[t]);
     nodes.keep(num_own_[t]);
   }
   work_.wait();

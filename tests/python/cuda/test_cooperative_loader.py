@@ -141,7 +141,7 @@ CASES = {
     ),
     "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
     "disjoint": (OPTIONS | {"disjoint": True}, DEVICE),
-    "LABOR-1": (OPTIONS | {"sampler": ramet.Labor(1)}, None),
+    "LABOR-1": (OPTIONS | {"sampler": ramet.Labor(2)}, DEVICE),
 }
 
 
@@ -189,5 +189,9 @@ def test_tables_on_the_devices(gpu, world, store, placement):
 def test_what_ranks_cannot_do_is_refused(gpu, world, store):
     said = world.call(refused, store, {"device": "cuda"})
     assert all("rank 1 has device='a GPU', but rank 0 of its group has 'the CPU'" in words for words in said)
-    said = world.call(refused, store, {"device": "cuda", "placement": DEVICE, "sampler": ramet.Labor(1)})
-    assert all("ranks that cooperate run the iterations of LABOR on the CPU: the topology's" in words for words in said)
+    said = world.call(
+        refused, store, {"device": "cuda", "placement": DEVICE, "time": ramet.Time("label", monotonic=True)}
+    )
+    assert all(
+        "ranks that cooperate keep paths in the order of time on the CPU: the topology's" in words for words in said
+    )
