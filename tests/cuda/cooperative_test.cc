@@ -83,17 +83,18 @@ TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") 
     const auto timed = timed_graph(false, rows);
     check(timed, Weighted{"w"}, Time{.table = "time"});
     check(timed, Labor{.iterations = 1}, Time{.table = "time"});
+    for (const Comparison comparison : {Comparison::kAtMost, Comparison::kAfter})
+      check(timed, Uniform{}, Time{.table = "time", .comparison = comparison, .monotonic = true});
     check(timed, Uniform{}, Time{.table = "time", .strategy = Strategy::kLast, .window = 60});
   }
 }
 
 TEST_CASE("what devices of ranks do not draw is an error") {
-  const auto graph = timed_graph(false, Rows::kSorted);
-  const SampleOptions options{
-      .fanouts = {{2}}, .disjoint = true, .time = Time{.table = "time", .monotonic = true}};
+  const auto graph = weighted_graph<float>(30, 280, 1);
+  const SampleOptions options{{{2}}, Labor{.iterations = 1, .table = "w"}, 1};
   CHECK(message_of(ErrorCode::kInvalidArgument, [&] {
           Ranks(graph, options, by_hash(*graph, 1), 1, device_of(graph, RowOrder::kAuto));
-        }) == "ranks that cooperate keep paths in the order of time on the CPU, not on a device");
+        }) == "LABOR with weights runs on the CPU, not on a device");
 }
 
 }  // namespace ramet::test

@@ -5,7 +5,6 @@
 #include "device/device_memory.h"
 #include "loader/rows/batch_rows.h"
 #include "ramet/error.h"
-#include "sampling/cooperative_sampler.h"
 #include "tables/device/placement_plan.h"
 
 namespace ramet {
@@ -20,8 +19,7 @@ std::string why_cpu_samples(const LoaderOptions& options) {
   const auto& tables = options.device.tables;
   if (std::any_of(tables.begin(), tables.end(), reads_ahead) || !options.prefetch_hints.empty())
     return "rows are read from a disk, for which the CPU samples";
-  return options.cooperative.membership ? why_cpu_samples_among_ranks(options.sample)
-                                        : ramet::why_cpu_samples(options.sample);
+  return ramet::why_cpu_samples(options.sample);
 }
 
 Location wanted_for_topology(Location wanted, const std::string& why_cpu) {

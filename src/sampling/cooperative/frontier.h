@@ -26,7 +26,7 @@ class Frontier {
   }
   // With SampleOptions::time, before the first hop: the times of all trees.
   void start_times(const Array& seed_times) {
-    if (device_ != nullptr) return device_->start_times(seed_times);
+    if (device_ != nullptr) device_->start_times(seed_times);
     hop_sampler_.start_times(seed_times);
   }
   // Begins a hop. `own`: the rank's nodes, which are the first sources.
@@ -42,6 +42,8 @@ class Frontier {
       }
       const auto added = own[t].ids().subspan(static_cast<size_t>(device_->num_own(t)));
       device_->new_own(t).assign(added.begin(), added.end());
+      if (hop_sampler_.is_monotonic())
+        device_->paths(t) = hop_sampler_.path_times().of(t, num_own_[t]);
     }
     if (device_ != nullptr) device_->start(destinations, hop);
   }
@@ -74,6 +76,8 @@ class Frontier {
     auto relations = device_->sample(step_keys, hop_);
     for (size_t t = 0; t < found_.size(); ++t)
       found_[t].assign(device_->found(t).begin(), device_->found(t).end());
+    for (size_t t = 0; t < found_.size() && hop_sampler_.is_monotonic(); ++t)
+      hop_sampler_.path_times().of(t, num_own_[t] + std::ssize(found_[t])) = device_->paths(t);
     return relations;
   }
 

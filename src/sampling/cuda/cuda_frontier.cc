@@ -5,6 +5,19 @@
 #include "ramet/error.h"
 
 namespace ramet {
+namespace {
+
+constexpr uint64_t kSign = uint64_t{1} << 63;
+
+std::vector<CudaPath> as_paths(std::span<const TimeSpan> spans) {
+  std::vector<CudaPath> paths;
+  for (const TimeSpan& span : spans)
+    paths.push_back(
+        {static_cast<uint64_t>(span.first) ^ kSign, ~(static_cast<uint64_t>(span.last) ^ kSign)});
+  return paths;
+}
+
+}  // namespace
 
 CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
                            SampleOptions options,
@@ -21,6 +34,7 @@ CudaFrontier::CudaFrontier(std::shared_ptr<const CudaGraph> graph,
       num_own_(hop_.nodes().size()),
       new_own_(hop_.nodes().size()),
       rows_(hop_.nodes().size()),
+      paths_(hop_.nodes().size()),
       found_(hop_.nodes().size()),
       candidates_(hop_.nodes().size()),
       largest_c_(hop_.nodes().size()) {}
@@ -49,6 +63,7 @@ void CudaFrontier::start(std::span<const ListRange> destinations, int hop) {
   for (size_t t = 0; t < num_own_.size(); ++t) {
     hop_.nodes()[t].append(new_own_[t], rows_of_part(t));
     num_own_[t] = hop_.nodes()[t].size();
+    if (is_monotonic()) hop_.nodes()[t].set_paths(as_paths(paths_[t]));
   }
   hop_.begin(destinations, hop);
 }
@@ -91,10 +106,22 @@ std::vector<Relation> CudaFrontier::sample(const DrawKeys& step_keys, int hop) {
   for (size_t t = 0; t < num_own_.size(); ++t) {
     CudaNodes& nodes = hop_.nodes()[t];
     found_[t] = download(DType::kInt64, nodes.ids() + num_own_[t], nodes.size() - num_own_[t]);
+    if (is_monotonic()) download_paths(t);
     nodes.keep(num_own_[t]);
   }
   work_.wait();
   return std::move(block.relations);
+}
+
+void CudaFrontier::download_paths(size_t type) {
+  CudaNodes& nodes = hop_.nodes()[type];
+  std::vector<CudaPath> paths(static_cast<size_t>(nodes.size()));
+  work_.copy(paths.data(), nodes.paths(), std::ssize(paths) * int64_t{sizeof(CudaPath)});
+  work_.wait();
+  paths_[type].clear();
+  for (const CudaPath& path : paths)
+    paths_[type].push_back(
+        {static_cast<int64_t>(path.first ^ kSign), static_cast<int64_t>(~path.last ^ kSign)});
 }
 
 void CudaFrontier::finish_batch() {

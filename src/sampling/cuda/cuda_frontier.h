@@ -35,6 +35,9 @@ class CudaFrontier {
   // How many own nodes the device has, and where those that follow are to be put before start().
   [[nodiscard]] int64_t num_own(size_t type) const { return num_own_[type]; }
   [[nodiscard]] std::vector<int64_t>& new_own(size_t type) { return new_own_[type]; }
+  // With Time::monotonic, what paths leave: of own nodes before start(), of all sources after
+  // sample().
+  [[nodiscard]] std::vector<TimeSpan>& paths(size_t type) { return paths_[type]; }
   // Begins a hop. Destinations are positions among own nodes.
   void start(std::span<const ListRange> destinations, int hop);
   // LABOR-i, as HopImportance has it in steps. Candidates are of the hop, by node type.
@@ -63,6 +66,8 @@ class CudaFrontier {
 
  private:
   // `count` values of the device's, when it has been waited for.
+  [[nodiscard]] bool is_monotonic() const { return options_.time && options_.time->monotonic; }
+  void download_paths(size_t type);
   [[nodiscard]] Array download(DType dtype, const void* from, int64_t count) const;
   // Of new own nodes; empty where the graph is whole.
   [[nodiscard]] std::span<const int64_t> rows_of_part(size_t type);
@@ -74,8 +79,9 @@ class CudaFrontier {
   const CudaWork work_;
   const std::shared_ptr<BufferPool> host_;
   CudaHop hop_;
-  std::vector<int64_t> num_own_;                       // by node type, as what follows
-  std::vector<std::vector<int64_t>> new_own_, rows_;   // nodes, or keys of trees; and their rows
+  std::vector<int64_t> num_own_;                      // by node type, as what follows
+  std::vector<std::vector<int64_t>> new_own_, rows_;  // nodes, or keys of trees; and their rows
+  std::vector<std::vector<TimeSpan>> paths_;
   std::vector<Array> found_, candidates_, largest_c_;  // page-locked
   CudaScratchArray<int32_t> table_;
   const int32_t* copied_ = nullptr;  // the host's table that table_ has

@@ -70,6 +70,12 @@ CudaPath* CudaNodes::paths() {
   return paths_.data();
 }
 
+void CudaNodes::set_paths(std::span<const CudaPath> paths) {
+  num_paths_ = std::ssize(paths);
+  work_.copy(paths_.reserve(work_, num_paths_), paths.data(),
+             num_paths_ * static_cast<int64_t>(sizeof(CudaPath)));
+}
+
 void CudaNodes::start_hop(ListRange range, const CudaSpan* spans, bool has_paths) {
   has_spans_ = spans != nullptr;
   if (!has_keys()) return;

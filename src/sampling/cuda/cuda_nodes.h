@@ -39,8 +39,9 @@ class CudaNodes {
   // `spans`: what each tree allows, or nullptr; of which their paths() leave a part.
   void start_hop(ListRange range, const CudaSpan* spans, bool has_paths);
   [[nodiscard]] const int64_t* dst_ids() const { return dst_ids_.data(); }
-  // What the paths to each node leave; all, at first.
+  // What the paths to each node leave; all, at first, but those that are set, of the first nodes.
   [[nodiscard]] CudaPath* paths();
+  void set_paths(std::span<const CudaPath> paths);
   [[nodiscard]] const CudaSpan* allowed() const { return has_spans_ ? allowed_.data() : nullptr; }
 
   // local[i] = position of source i in the list, to which new ones are appended.

@@ -167,7 +167,8 @@ def test_parts_whose_edges_have_times(gpu, world, tmp_path):
     ramet.save(timed_pair("edges", True)[0], tmp_path / "whole")
     ramet.partition(ramet.open(tmp_path / "whole"), WORLD, tmp_path / "parts", method="hash")
     seeds = np.random.default_rng(0).integers(0, 200, 60)
-    timed = {"input_nodes": seeds, "input_time": some_times(60, 1), "time": "time", "tables": ()}
+    time = ramet.Time("time", monotonic=True)
+    timed = {"input_nodes": seeds, "input_time": some_times(60, 1), "time": time, "tables": ()}
     options = OPTIONS | {"batch_size": 20, "shuffle": False} | timed
     assert world.call(same_edges, f"{tmp_path}/parts/part-{{rank}}", options, DEVICE) == [3] * WORLD
 
@@ -189,9 +190,6 @@ def test_tables_on_the_devices(gpu, world, store, placement):
 def test_what_ranks_cannot_do_is_refused(gpu, world, store):
     said = world.call(refused, store, {"device": "cuda"})
     assert all("rank 1 has device='a GPU', but rank 0 of its group has 'the CPU'" in words for words in said)
-    said = world.call(
-        refused, store, {"device": "cuda", "placement": DEVICE, "time": ramet.Time("label", monotonic=True)}
-    )
-    assert all(
-        "ranks that cooperate keep paths in the order of time on the CPU: the topology's" in words for words in said
-    )
+    on_disk = ramet.Placement("device", "disk")
+    said = world.call(refused, store, {"device": "cuda", "placement": on_disk})
+    assert all("rows are read from a disk, for which the CPU samples: the topology's" in words for words in said)
