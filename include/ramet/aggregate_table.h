@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ramet/aggregate.h"
+#include "ramet/cuda_table.h"
 #include "ramet/table.h"
 
 namespace ramet {
@@ -16,5 +17,15 @@ void aggregate_table(const BlockEdges& edges,
                      const Array& ids,
                      const Array& out,
                      const AggregateOptions& options);
+
+// The same sums and means on the table's device, on the stream: the other arrays lie there, `ids`
+// are int64, and weights one column or none. Rows of an id or a source out of range are NaN.
+void aggregate_table_on_device(const Array& indptr,
+                               const Array& indices,
+                               const CudaTable& table,
+                               const Array& ids,
+                               const Array& out,
+                               const AggregateOptions& options,
+                               CudaStreamHandle stream);
 
 }  // namespace ramet

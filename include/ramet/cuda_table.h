@@ -74,6 +74,8 @@ class CudaTable {
   // The rows as kernels of the device address them: the Array of the copy, or registered host
   // memory at its device address.
   [[nodiscard]] Array rows() const;
+  // The same of the scale of int8; an Array without a shape where there is none.
+  [[nodiscard]] Array scale() const;
 
   // Writes row ids[i] to row i of `out` on the stream. `ids` are int32 or int64 [n]; `out` has n
   // rows, of the table's dtype or float32. Both are in device memory or page-locked host memory.

@@ -47,7 +47,7 @@ struct TableRequest {
   std::string name;
   bool at_seeds = false;
   int edge_type = kNoEdgeType;  // whose rows are the graph's
-  // For a node table of host batches: rows only for the destinations of the first block. Its
+  // For a node table of one rank's batches: rows only for the destinations of the first block. Its
   // sources are averaged over edges, straight from the table: Batch::means.
   bool fused = false;
   bool as_bfloat16 = false;  // rows of floats arrive as bfloat16

@@ -8,17 +8,27 @@
 namespace ramet {
 
 // out[d] = the sum of weights[e] x[indices[e]] over e in [indptr[d], indptr[d + 1]), in this order,
-// from +0, in float32, without fused multiplications. All in device memory.
+// from +0, in float32, without fused multiplications; divided by the number of edges for a mean,
+// and rounded to the dtype of `out` once. All in device memory.
 struct CudaEdgeSumArgs {
   const int64_t* indptr;   // [num_dst + 1]
   const int32_t* indices;  // [num_edges]: rows of x; for one outside of x the sum is NaN
   int64_t num_dst, num_edges;
   const void* x;  // [num_rows, width]
-  DType dtype;    // float32, float16 or bfloat16
+  DType dtype;    // float32, float16, bfloat16, or int8 with a scale
   int64_t num_rows, width;
-  const float* weights;  // [num_edges, heads], each for width / heads columns; nullptr: all are 1
-  int64_t heads;
-  float* out;  // [num_dst, width]
+  // [num_ids], of a table: edge e has row ids[indices[e]] of x. nullptr: row indices[e].
+  const int64_t* ids = nullptr;
+  int64_t num_ids = 0;
+  const float* scale =
+      nullptr;  // of int8 that is multiplied by it: [num_rows] by row, else [width]
+  bool scales_rows = false;
+  const float* weights =
+      nullptr;  // [num_edges, heads], each for width / heads columns; nullptr: all are 1
+  int64_t heads = 1;
+  bool is_mean = false;
+  void* out;        // [num_dst, width]
+  DType out_dtype;  // float32, or `dtype` of floats
 };
 
 }  // namespace ramet

@@ -365,10 +365,10 @@ struct CudaSamplingKernels {
   void (*load)(int device, const CudaLoadArgs& args, void* stream);
   void (*load_in_edges)(int device, const CudaLoadInEdgesArgs& args, void* stream);
   void (*number)(int device, const CudaNumberArgs& args, void* stream);
-  // The first `count` nodes of a list, which it begins with: of several that are equal the first
-  // counts. And the slots of `count` nodes emptied.
-  void (*insert)(int device, const CudaNodeList& list, int64_t count, void* stream);
-  void (*clear)(int device, const CudaNodeList& list, int64_t count, void* stream);
+  // The nodes of a list from `first` on, which then has `count`: of several that are equal the
+  // first counts. And the slots emptied of those from `first` to `count`.
+  void (*insert)(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);
+  void (*clear)(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);
   // The nodes of a list, at most `most`, in a table that is empty.
   void (*insert_again)(int device, const CudaNodeList& list, int64_t most, void* stream);
   void (*split_keys)(int device, const CudaSplitKeysArgs& args, void* stream);

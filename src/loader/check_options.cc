@@ -100,9 +100,7 @@ void check_fused(const TableRequest& request, const Graph& graph, const LoaderOp
   if (request.is_of_edges() || request.at_seeds)
     throw_invalid(what, "but is not asked for at the nodes of a type");
   if (request.pulled() != nullptr) throw_invalid(what, "but has rows on other machines");
-  if (options.device.index != kHost) throw_invalid(what, "which is for batches of the host");
-  if (table_of(graph, request).rows().device != kHost)
-    throw_invalid(what, "but lies on a device, whose rows the host cannot read in place");
+  if (options.cooperative.membership) throw_invalid(what, "of which ranks have the rows together");
   if (options.sample.expand == Expand::kOnce)
     throw_invalid(what, "but with expand 'once' there are no blocks");
   const Table table = table_of(graph, request);

@@ -23,20 +23,6 @@ TableRowType decoded_type(const Table& table) {
   throw_invalid(table.name(), " is ", table.rows().describe());
 }
 
-// What rows become in `out`; kInvalidArgument where they do not.
-TableRowType table_row_type(const Table& table, const Array& out) {
-  const Array& rows = table.rows();
-  if (out.dtype == rows.dtype) {
-    if (out.dtype == DType::kFloat32) return TableRowType::kFloat32;
-    if (out.dtype == DType::kFloat16) return TableRowType::kFloat16;
-    if (out.dtype == DType::kBFloat16) return TableRowType::kBFloat16;
-  }
-  if (out.dtype != DType::kFloat32 || !table.is_encoded())
-    throw_invalid("out is ", out.describe(), ", which sums of rows of ", table.name(), ", ",
-                  rows.describe(), ", are not");
-  return decoded_type(table);
-}
-
 void check_ids(const Array& ids, int64_t num_src, const Table& table) {
   if (ids.dtype != DType::kInt64 || ids.shape.size() != 1 || ids.rows() < num_src)
     throw_invalid("ids are ", ids.describe(), ", expected int64[", num_src, "] or more");
@@ -50,6 +36,19 @@ void check_ids(const Array& ids, int64_t num_src, const Table& table) {
 }
 
 }  // namespace
+
+TableRowType table_row_type(const Table& table, const Array& out) {
+  const Array& rows = table.rows();
+  if (out.dtype == rows.dtype) {
+    if (out.dtype == DType::kFloat32) return TableRowType::kFloat32;
+    if (out.dtype == DType::kFloat16) return TableRowType::kFloat16;
+    if (out.dtype == DType::kBFloat16) return TableRowType::kBFloat16;
+  }
+  if (out.dtype != DType::kFloat32 || !table.is_encoded())
+    throw_invalid("out is ", out.describe(), ", which sums of rows of ", table.name(), ", ",
+                  rows.describe(), ", are not");
+  return decoded_type(table);
+}
 
 void aggregate_table(const BlockEdges& edges,
                      const Table& table,

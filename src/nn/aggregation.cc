@@ -69,6 +69,13 @@ int64_t heads_of(const AggregateOptions& options, const Array& rows, int64_t num
   return heads;
 }
 
+void require_columns_of_device(const Array& rows, const char* what) {
+  constexpr int64_t kMost = int64_t{1} << 21;  // a grid has 65,535 warps of them in a row
+  if (width_of(rows) > kMost)
+    throw_invalid(what, " is ", rows.describe(), ", expected at most ", kMost,
+                  " elements in a row");
+}
+
 bool is_streamed(const Array& out, int64_t heads) {
   const bool whole_lines = reinterpret_cast<uintptr_t>(out.data) % uintptr_t{kLine} == 0 &&
                            out.row_bytes() / heads % kLine == 0;

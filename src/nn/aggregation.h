@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/aggregate.h"
 #include "ramet/aggregate.h"
+#include "ramet/table.h"
 
 namespace ramet {
 
@@ -28,6 +29,12 @@ void check_rows(
 [[nodiscard]] int64_t heads_of(const AggregateOptions& options,
                                const Array& rows,
                                int64_t num_edges);
+
+// What rows of a table become in `out`: decoded, or as stored. kInvalidArgument where they do not.
+[[nodiscard]] TableRowType table_row_type(const Table& table, const Array& out);
+
+// kInvalidArgument, naming the array `what`, for rows with more columns than a grid has.
+void require_columns_of_device(const Array& rows, const char* what);
 
 // Whether results are written past the caches.
 [[nodiscard]] bool is_streamed(const Array& out, int64_t heads);

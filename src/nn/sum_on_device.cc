@@ -1,15 +1,26 @@
+#include <vector>
+
 #include "aggregation.h"
 #include "kernels/cuda_backend.h"
+#include "kernels/kernels.h"
+#include "ramet/aggregate_table.h"
 #include "ramet/error.h"
 
 namespace ramet {
 namespace {
 
-constexpr int64_t kMostColumns = int64_t{1} << 21;  // a grid has 65,535 warps of them in a row
-
 void require_on(int device, const Array& array, const char* what) {
   if (array.device != device || device == kHost)
     throw_invalid(what, " is ", array.describe(), ", expected an array of the device of out");
+}
+
+void require_on_device_of(const Array& out,
+                          const Array& indptr,
+                          const Array& indices,
+                          const Array* weights) {
+  require_on(out.device, indptr, "indptr");
+  require_on(out.device, indices, "indices");
+  if (weights != nullptr) require_on(out.device, *weights, "weights");
 }
 
 void check_edges(const Array& indptr, const Array& indices, int64_t num_dst) {
@@ -31,12 +42,10 @@ void sum_on_device(const Array& indptr,
   if (row_type(x, "x") == RowType::kFloat64) throw_invalid("x is float64, expected narrower rows");
   if (out.dtype != DType::kFloat32 || width_of(out) != width_of(x))
     throw_invalid("out is ", out.describe(), ", expected float32 rows as wide as ", x.describe());
-  if (width_of(x) > kMostColumns)
-    throw_invalid("x is ", x.describe(), ", expected at most ", kMostColumns, " elements in a row");
+  require_columns_of_device(x, "x");
   const int64_t heads = heads_of({.weights = weights}, x, indices.rows());
-  for (const auto& [array, what] :
-       {std::pair{&indptr, "indptr"}, {&indices, "indices"}, {&x, "x"}, {weights, "weights"}})
-    if (array != nullptr) require_on(out.device, *array, what);
+  require_on_device_of(out, indptr, indices, weights);
+  require_on(out.device, x, "x");
   require_cuda().sum_edges(
       out.device,
       {.indptr = static_cast<const int64_t*>(indptr.data),
@@ -49,7 +58,54 @@ void sum_on_device(const Array& indptr,
        .width = width_of(x),
        .weights = weights == nullptr ? nullptr : static_cast<const float*>(weights->data),
        .heads = heads,
-       .out = static_cast<float*>(out.data)},
+       .out = out.data,
+       .out_dtype = out.dtype},
+      stream);
+}
+
+void aggregate_table_on_device(const Array& indptr,
+                               const Array& indices,
+                               const CudaTable& table,
+                               const Array& ids,
+                               const Array& out,
+                               const AggregateOptions& options,
+                               CudaStreamHandle stream) {
+  const Array rows = table.rows(), scale = table.scale();
+  const Array* const weights = options.weights;
+  static_cast<void>(table_row_type(table.table(), out));
+  check_edges(indptr, indices, out.rows());
+  require_columns_of_device(rows, table.table().name().c_str());
+  if (options.reduce != Reduce::kSum && options.reduce != Reduce::kMean)
+    throw_invalid("a device computes no maxima and minima of a table's rows");
+  if (width_of(out) != width_of(rows))
+    throw_invalid("out is ", out.describe(), ", expected rows as wide as ", rows.describe());
+  if (ids.dtype != DType::kInt64 || ids.shape.size() != 1)
+    throw_invalid("ids are ", ids.describe(), ", expected int64");
+  if (weights != nullptr &&
+      (weights->dtype != DType::kFloat32 || weights->shape != std::vector{indices.rows()}))
+    throw_invalid("weights are ", weights->describe(), ", expected float32[", indices.rows(), "]");
+  require_on_device_of(out, indptr, indices, weights);
+  require_on(out.device, rows, "the table");
+  require_on(out.device, ids, "ids");
+  const bool is_scaled = table.table().has_scale();
+  require_cuda().sum_edges(
+      out.device,
+      {.indptr = static_cast<const int64_t*>(indptr.data),
+       .indices = static_cast<const int32_t*>(indices.data),
+       .num_dst = out.rows(),
+       .num_edges = indices.rows(),
+       .x = rows.data,
+       .dtype = rows.dtype,
+       .num_rows = rows.rows(),
+       .width = width_of(rows),
+       .ids = static_cast<const int64_t*>(ids.data),
+       .num_ids = ids.rows(),
+       .scale = is_scaled ? static_cast<const float*>(scale.data) : nullptr,
+       .scales_rows = is_scaled && table.table().encoding() == Encoding::kInt8ScaledByRow,
+       .weights = weights == nullptr ? nullptr : static_cast<const float*>(weights->data),
+       .is_mean = options.reduce == Reduce::kMean,
+       .out = out.data,
+       .out_dtype = out.dtype},
       stream);
 }
 

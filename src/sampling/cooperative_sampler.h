@@ -23,7 +23,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "ramet/array.h"
@@ -40,9 +39,6 @@ namespace ramet {
 
 // Throws kInvalidArgument unless `membership` covers `graph`.
 void check(const Membership& membership, const Graph& graph);
-
-// Empty if a rank's device can draw for its nodes. Else the reason.
-[[nodiscard]] std::string why_cpu_samples_among_ranks(const SampleOptions& options);
 
 // The device that draws; graph: nullptr where processors do. The host still exchanges ids.
 struct DrawingDevice {

@@ -50,6 +50,12 @@ class PathTimes {
     of_type[at] = of_type[at].common(path);
   }
 
+  // What the first `count` nodes of a type have, as it is or to be replaced.
+  [[nodiscard]] std::vector<TimeSpan>& of(size_t node_type, int64_t count) {
+    of_nodes_[node_type].resize(static_cast<size_t>(count));
+    return of_nodes_[node_type];
+  }
+
   // Takes from `allowed`, of the nodes of a type at `destinations`, what their paths do not allow.
   void narrow(size_t node_type, const ListRange& destinations, std::span<TimeSpan> allowed) {
     auto& of_type = of_nodes_[node_type];

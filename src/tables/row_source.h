@@ -29,6 +29,8 @@
 
 namespace ramet {
 
+class CudaTable;
+
 // What the thread of a group of ranks does for a read.
 using ExchangeWork = std::function<void(const Exchange&)>;
 
@@ -80,6 +82,8 @@ class RowSource {
   [[nodiscard]] virtual bool reads_ahead() const { return false; }
   // Ids of rows in this process's addresses, where others are not: a cache is for the others alone.
   [[nodiscard]] virtual std::vector<NodeRange> local_ranges() const { return {}; }
+  // The table, where kernels of a device read its rows in memory of that device; else nullptr.
+  [[nodiscard]] virtual const CudaTable* on_device() const { return nullptr; }
   // Starts to read the rows `ids`, int64 [n], which must stay as they are until the read is
   // complete.
   [[nodiscard]] virtual std::unique_ptr<RowRead> submit(const Array& ids,

@@ -2,9 +2,11 @@
 // for bit. docs/semantics.md, sections 10 and 12.
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <vector>
 
 #include "cuda/sampling_fixture.h"
+#include "cuda/timed_graph.h"
 #include "ramet/error.h"
 #include "support/cooperative_fixture.h"
 #include "support/errors.h"
@@ -34,6 +36,8 @@ void check_against_host(const std::shared_ptr<const Graph>& graph,
     Ranks on_host(graph, options, owners);
     Ranks on_device(graph, options, owners, 1, device_of(graph, RowOrder::kSorted));
     for (uint64_t step = 0; step < 2; ++step) {
+      // A batch that is given up in the middle leaves nothing behind.
+      if (step == 1) on_device.receive(deliver(on_device.start(seed_type, kSeeds, 1, 5)));
       const auto expected = on_host.sample(seed_type, kSeeds, 1, step);
       const auto given = on_device.sample(seed_type, kSeeds, 1, step);
       for (size_t rank = 0; rank < expected.size(); ++rank) {
@@ -56,23 +60,41 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
   const auto graph = uneven_graph(300, 2800, 11);
   check_against_host(graph, {{}, Uniform{}, 77});
   check_against_host(graph, {{{-1, 2}}, Uniform{.replace = true}, 78});
-  check_against_host(graph, {{}, Labor{}, 79});
+  for (const int64_t iterations : {0, 1, 3})
+    check_against_host(graph, {{}, Labor{.iterations = iterations}, 79});
   check_against_host(weighted_graph<float>(300, 2800, 12), {{}, Weighted{"w"}, 80});
   check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
 }
 
-TEST_CASE("what devices of ranks do not draw is an error") {
-  const auto graph = uneven_graph(30, 280, 1);
-  const Owners owners = by_hash(*graph, 1);
-  const DrawingDevice device = device_of(graph, RowOrder::kAuto);
-  const auto make = [&](const SampleOptions& options) {
-    CooperativeSampler(graph, options, {owners, 0}, nullptr, 1, device);
+// docs/semantics.md, sections 10, 15 and 16.
+TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") {
+  const auto graph = timed_graph(false, Rows::kUnsorted);
+  const auto check = [](const std::shared_ptr<const Graph>& of, const Method& method,
+                        const std::optional<Time>& time = {}, int seed_type = 0) {
+    check_against_host(of, {.fanouts = {}, .method = method, .disjoint = true, .time = time},
+                       seed_type);
   };
-  CHECK(message_of(ErrorCode::kInvalidArgument, [&] { make({{{2}}, Labor{1}}); }) ==
-        "ranks that cooperate run the iterations of LABOR on the CPU, not on a device");
+  check(graph, Uniform{});
+  check(graph, Uniform{.replace = true});
+  check(graph, Labor{});
+  check(graph, Labor{.iterations = 2});
+  check(typed_graph(13), Uniform{}, {}, 1);
+  for (const Rows rows : {Rows::kSorted, Rows::kUnsorted}) {
+    const auto timed = timed_graph(false, rows);
+    check(timed, Weighted{"w"}, Time{.table = "time"});
+    check(timed, Labor{.iterations = 1}, Time{.table = "time"});
+    for (const Comparison comparison : {Comparison::kAtMost, Comparison::kAfter})
+      check(timed, Uniform{}, Time{.table = "time", .comparison = comparison, .monotonic = true});
+    check(timed, Uniform{}, Time{.table = "time", .strategy = Strategy::kLast, .window = 60});
+  }
+}
+
+TEST_CASE("what devices of ranks do not draw is an error") {
+  const auto graph = weighted_graph<float>(30, 280, 1);
+  const SampleOptions options{{{2}}, Labor{.iterations = 1, .table = "w"}, 1};
   CHECK(message_of(ErrorCode::kInvalidArgument, [&] {
-          make({.fanouts = {{2}}, .disjoint = true});
-        }) == "ranks that cooperate sample disjoint trees on the CPU, not on a device");
+          Ranks(graph, options, by_hash(*graph, 1), 1, device_of(graph, RowOrder::kAuto));
+        }) == "LABOR with weights runs on the CPU, not on a device");
 }
 
 }  // namespace ramet::test

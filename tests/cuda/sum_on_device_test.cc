@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "cuda/rows_fixture.h"
+#include "nn/aggregate_table_cases.h"
 #include "nn/aggregation_cases.h"
-#include "ramet/aggregate.h"
+#include "ramet/aggregate_table.h"
 #include "support/errors.h"
+#include "support/ids.h"
 
 namespace ramet::test {
 namespace {
@@ -57,6 +59,51 @@ TEST_CASE("a device sums the rows of edges as the CPU does") {
             sums_of_cpu(edges, x, weights));
     }
   });
+}
+
+// Compares the bytes of what a device and the CPU make of a table.
+void check_table(const Table& table, bool decode, const AggregateOptions& options) {
+  const BlockEdges edges = some_edges();
+  const std::vector<int64_t> ids = drawn_ids(kSources, kRows);
+  const RowForm form = table.form(decode);
+  const Array expected = allocate(form.dtype, form.shape_of(kDestinations));
+  aggregate_table(edges, table, borrow(ids), expected, options);
+  const auto copied = [](const Array& array) {
+    const auto* const bytes = static_cast<const uint8_t*>(array.data);
+    return DeviceBytes(std::vector<uint8_t>(bytes, bytes + array.bytes()));
+  };
+  const CudaTable there(table, {.placement = Location::kDevice});
+  const DeviceBytes indptr = copied(edges.indptr()), indices = copied(edges.indices()), rows(ids),
+                    weights = copied(options.weights ? *options.weights : Array{}),
+                    out(static_cast<size_t>(expected.bytes()));
+  const Array of_edges =
+      options.weights ? on_device(weights, DType::kFloat32, options.weights->shape) : Array{};
+  aggregate_table_on_device(
+      on_device(indptr, DType::kInt64, edges.indptr().shape),
+      on_device(indices, DType::kInt32, edges.indices().shape), there,
+      on_device(rows, DType::kInt64, {kSources}), on_device(out, form.dtype, expected.shape),
+      {.reduce = options.reduce, .weights = options.weights ? &of_edges : nullptr}, nullptr);
+  CHECK(holds(out, expected));
+}
+
+TEST_CASE("a device averages the rows of a table as the CPU does, decoded on the way") {
+  std::vector<float> weights(kEdges);
+  for (size_t e = 0; e < weights.size(); ++e)
+    weights[e] = value_at(static_cast<int64_t>(e) + 5);
+  const Array of_edges = borrow(weights);
+  for (const int64_t width : {1, 9, 64, 100}) {
+    CAPTURE(width);
+    for (const Array* of : {static_cast<const Array*>(nullptr), &of_edges}) {
+      const AggregateOptions options{.reduce = of ? Reduce::kSum : Reduce::kMean, .weights = of};
+      for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16})
+        for (const bool decode : {true, false})
+          check_table(table_of(dtype, width), decode, options);
+      for (const bool by_row : {true, false})
+        check_table(quantized(width, by_row), true, options);
+    }
+  }
+  check_throws(ErrorCode::kInvalidArgument, {"no maxima"},
+               [] { check_table(table_of(DType::kFloat32, 4), true, {.reduce = Reduce::kMax}); });
 }
 
 TEST_CASE("what does not fit is refused by name, and an index outside of x gives NaN") {

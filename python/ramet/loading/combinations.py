@@ -33,7 +33,7 @@ SUPPORTED = {
     EMBEDDED: EVERYWHERE,
     EMBEDDED_ON_DISK: EVERYWHERE,
     "features.decode": EVERYWHERE,
-    "features.fuse": (CPU,),
+    "features.fuse": (CPU, GPU),
     "features.hide": EVERYWHERE,
     "features.transpose": HOST_ALONE,
     "features.dtype": EVERYWHERE,

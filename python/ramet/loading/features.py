@@ -19,7 +19,7 @@ class Features:
     decode: float16, bfloat16 and int8 tables arrive as float32.
     dtype: "bfloat16": node tables of floats, but "label", arrive as that, rounded as they are gathered.
     fuse: `batch.x` is a ramet.nn.TableRows: rows of the first block's sources are not gathered, but averaged straight
-        from the table, by the threads.
+        from the table, by the threads, or by the device that has them.
     hide: {table: columns}: at the seeds' own rows these columns arrive as zeros, so that a model can learn to fill them
         in: a column, a list of columns, or None for the whole row. A name may also be (node type, table).
     transpose: True: the threads transpose the blocks but the first, as backward needs them; "all": each.

@@ -33,6 +33,13 @@ def block_of(edge_index) -> Block | None:
     return block if edge_type is None else block[edge_type]
 
 
+def known_edges(batch: Batch, index: int, edge_type: int):
+    """What stands for the edges of a type of batch.blocks[index] and for no others while it lives: the engine's
+    BlockEdges, which those of a device have not."""
+    core = batch._core
+    return core.block_edges(index, edge_type) if batch.origin.device is None else (core, index, edge_type)
+
+
 def version_of(tensor) -> int | None:
     """A number that changes when the tensor is written to; None where torch counts none."""
     return None if tensor.is_inference() else tensor._version  # noqa: SLF001 (torch's)

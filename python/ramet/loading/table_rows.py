@@ -9,22 +9,24 @@ import numpy as np
 import torch
 
 from ramet import _core
+from ramet._support import torch_devices as devices
 from ramet._support.arguments import as_int
 from ramet._support.tensors import to_tensor
 from ramet._support.training import for_training
 from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.fused import FLOATING, FUSED, is_floating
-from ramet.loading.origins import version_of
+from ramet.loading.origins import known_edges, version_of
 from ramet.loading.provided_tables import is_here, rows_of
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
 
 
 class Means(NamedTuple):
-    """The averages made by a loader's threads: their edges, whether they use the block's weights, and the result."""
+    """The averages made by a loader's threads: known_edges() of theirs, whether they use the block's weights, and the
+    result."""
 
-    core: _core.BlockEdges
+    edges: object
     by_weights: bool
     rows: torch.Tensor
 
@@ -60,11 +62,8 @@ class TableRows:
 
     def __init__(self, table, n_id, block: Block | int, *, decode: bool = True, ready: Ready | None = None):
         self._table = _as_table(table, decode)
-        ids, shape = as_row_ids(n_id)
-        if len(shape) != 1:
-            raise ValueError(f"n_id has shape {list(shape)}, expected one dimension")
-        self._ids = to_tensor(ids)
-        self._num_dst = _num_dst(block, len(ids))
+        self._ids = n_id if devices.is_on_device(n_id) else _as_ids(n_id)
+        self._num_dst = _num_dst(block, len(self._ids))
         self._decode = decode
         self._ready = Ready() if ready is None else ready
         self._destinations = self._ready.destinations
@@ -77,6 +76,7 @@ class TableRows:
     @property
     def n_id(self) -> torch.Tensor:
         """int64 [num_src], on the CPU."""
+        self._ids = devices.on_host(self._ids)
         return self._ids
 
     @property
@@ -101,24 +101,24 @@ class TableRows:
     def destinations(self) -> torch.Tensor:
         """[num_dst, ...]: the rows of the block's destinations, which a layer adds to the sources' means."""
         if self._destinations is None:
-            self._destinations = self._gathered(self._ids[: self._num_dst])
+            self._destinations = self._gathered(self._num_dst)
         return self._destinations
 
     def rows(self) -> torch.Tensor:
         """[num_src, ...]: all rows, gathered at each call, for layers that transform them before they aggregate."""
-        return self._gathered(self._ids)
+        return self._gathered(self._ids.numel())
 
-    def means_over(self, edges: _core.BlockEdges | None, by_weights: bool) -> torch.Tensor | None:
-        """The loader's means over these edges, unless there are none, or somebody has written to them."""
+    def means_over(self, edges, by_weights: bool) -> torch.Tensor | None:
+        """The loader's means over these known_edges(), unless there are none, or somebody has written to them."""
         for means in self._ready.means:
-            if means.core is edges and means.by_weights == by_weights and version_of(means.rows) == 0:
+            if means.edges == edges and means.by_weights == by_weights and version_of(means.rows) == 0:
                 return means.rows
         return None
 
     def aggregated(self, edges: _core.BlockEdges, shape: tuple[int, ...], reduce: str, weights) -> torch.Tensor:
         """The sums, of this shape, that `reduce` and `weights` make of the rows over edges on the CPU."""
         out = to_tensor(_core.pooled(shape, dtype_name(self.dtype)))
-        rows, core = self._in_engine(self._ids)
+        rows, core = self._in_engine(self.n_id)
         _core.aggregate_rows(edges, core, rows, out, reduce=reduce, weights=weights, threads=torch.get_num_threads())
         return self._placed(out)
 
@@ -129,7 +129,7 @@ class TableRows:
         def copied(rows: torch.Tensor) -> torch.Tensor:
             return rows.to(device, non_blocking=non_blocking)
 
-        means = [Means(core, by_weights, copied(rows)) for core, by_weights, rows in self._ready.means]
+        means = [Means(edges, by_weights, copied(rows)) for edges, by_weights, rows in self._ready.means]
         ready = Ready(copied(self.destinations), means, torch.device(device))
         return TableRows(self._table, self._ids, self._num_dst, decode=self._decode, ready=ready)
 
@@ -137,10 +137,13 @@ class TableRows:
         return f"TableRows({list(self.shape)} of {self._table!r})"
 
     def __reduce__(self):
-        return _of_ids, (self._table, self._ids, self._num_dst, self._decode)
+        return _of_ids, (self._table, self.n_id, self._num_dst, self._decode)
 
-    def _gathered(self, ids: torch.Tensor) -> torch.Tensor:
-        rows, core = self._in_engine(ids)
+    def _gathered(self, count: int) -> torch.Tensor:
+        if self._table.location == "device":
+            dtype = "float32" if self._decode else None
+            return self._placed(self._table.gather(self._ids[:count], dtype=dtype))
+        rows, core = self._in_engine(self.n_id[:count])
         decode = self._decode and core.is_encoded
         gathered = core.gather(rows, threads=torch.get_num_threads(), decode=decode, out=None)
         return self._placed(to_tensor(gathered))
@@ -161,13 +164,13 @@ def of_batch(batch, position: int, node_type: str, destinations: torch.Tensor) -
     `destinations`; these are where the batch's tensors are handed out."""
     core, origin, t = batch._core, batch.origin, batch.graph.node_types.index(node_type)
     means = [
-        Means(core.block_edges(0, edge_type), core.has_weights(0), batch._tensor(rows))  # noqa: SLF001
+        Means(known_edges(batch, 0, edge_type), core.has_weights(0), batch._tensor(rows))  # noqa: SLF001
         for table, edge_type, rows in core.means
         if table == position
     ]
     table = origin.fused[node_type, FUSED]
     ready = Ready(destinations, means, batch.device)
-    return TableRows(table, core.n_id(t), len(destinations), decode=origin.decode, ready=ready)
+    return TableRows(table, to_tensor(core.n_id(t)), len(destinations), decode=origin.decode, ready=ready)
 
 
 def _of_ids(table, n_id, num_dst: int, decode: bool) -> TableRows:
@@ -185,6 +188,13 @@ def _as_table(table, decode: bool) -> Table:
     if not is_here(table):
         raise ValueError("the table has rows on other machines: gather them for the layer")
     return table
+
+
+def _as_ids(n_id) -> torch.Tensor:
+    ids, shape = as_row_ids(n_id)
+    if len(shape) != 1:
+        raise ValueError(f"n_id has shape {list(shape)}, expected one dimension")
+    return to_tensor(ids)
 
 
 def _num_dst(block: Block | int, num_ids: int) -> int:

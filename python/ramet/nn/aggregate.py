@@ -73,10 +73,10 @@ def _of_table(edges: BlockEdges, x: TableRows, reduce: str, weights):
     """As aggregate(), of rows that are read where they are. The loader's means are handed out without a copy, the same
     tensor each time, unless somebody has written to it."""
     if reduce == "mean" and weights is None:
-        means = x.means_over(edges.derived.get("core"), edges.edge_weight is not None)
+        means = x.means_over(edges.derived.get("known"), edges.edge_weight is not None)
         if means is not None:
             return means
-    if edges.device.type != "cpu" or (weights is not None and weights.requires_grad):
+    if edges.device.type != "cpu" or x.table.location == "device" or (weights is not None and weights.requires_grad):
         return aggregate(edges, x.rows(), reduce, weights)
     if len(x) < edges.num_src:
         raise ValueError(f"n_id has {len(x)} ids, but the edges have {edges.num_src} sources")

@@ -11,7 +11,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from ramet._support.training import for_training
 from ramet.loading.block import Block
 from ramet.loading.hops import hop_edges_of
-from ramet.loading.origins import block_of, version_of
+from ramet.loading.origins import block_of, known_edges, version_of
 from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import block_edges
 from ramet.nn.tracing import is_traced
@@ -79,10 +79,11 @@ def _of_block(block: Block) -> BlockEdges:
         raise ValueError(f"the block has edges of {len(types)} types: block[edge_type] are those of one, of {types}")
     weights = block.edge_weight if block.has_weights else None
     batch = block.batch
-    derived = {}
+    edge_type = 0 if block.edge_type is None else batch.graph.edge_types.index(block.edge_type)
+    known = known_edges(batch, block.index, edge_type)
+    derived = {"known": known}
     if batch.origin.device is None:
-        edge_type = 0 if block.edge_type is None else batch.graph.edge_types.index(block.edge_type)
-        derived["core"] = batch._core.block_edges(block.index, edge_type)
+        derived["core"] = known
     edges = BlockEdges(block.indptr, block.indices, block.num_src, weights, derived=derived)
     _remember(edges)
     return edges

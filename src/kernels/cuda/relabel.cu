@@ -106,9 +106,9 @@ __global__ void give_positions(CudaNumberArgs args) {
   *slot = position;
 }
 
-__global__ void insert_nodes(CudaNodeList list, int64_t count) {
-  const int64_t i = thread_number();
-  if (i == 0) *list.size = count;
+__global__ void insert_nodes(CudaNodeList list, int64_t first, int64_t count) {
+  const int64_t i = first + thread_number();
+  if (i == first) *list.size = count;
   if (i < count) atomicMin(slot_of(list.table, list.nodes[i]), static_cast<uint32_t>(i));
 }
 
@@ -117,8 +117,8 @@ __global__ void insert_nodes_again(CudaNodeList list, int64_t most) {
   if (i < most && i < *list.size) *slot_of(list.table, list.nodes[i]) = static_cast<uint32_t>(i);
 }
 
-__global__ void clear_nodes(CudaNodeList list, int64_t count) {
-  const int64_t i = thread_number();
+__global__ void clear_nodes(CudaNodeList list, int64_t first, int64_t count) {
+  const int64_t i = first + thread_number();
   if (i < count) *slot_of(list.table, list.nodes[i]) = kNoPick;
 }
 
@@ -141,9 +141,10 @@ void cuda_sampling::number(int device, const CudaNumberArgs& args, void* stream)
   launch_each("give_positions", give_positions, args.num_picks, stream, args);
 }
 
-void cuda_sampling::insert(int device, const CudaNodeList& list, int64_t count, void* stream) {
+void cuda_sampling::insert(
+    int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream) {
   const DeviceScope scope(device);
-  launch_each("insert_nodes", insert_nodes, count + 1, stream, list, count);
+  launch_each("insert_nodes", insert_nodes, count - first + 1, stream, list, first, count);
 }
 
 void cuda_sampling::insert_again(int device, const CudaNodeList& list, int64_t most, void* stream) {
@@ -151,9 +152,10 @@ void cuda_sampling::insert_again(int device, const CudaNodeList& list, int64_t m
   launch_each("insert_nodes_again", insert_nodes_again, most, stream, list, most);
 }
 
-void cuda_sampling::clear(int device, const CudaNodeList& list, int64_t count, void* stream) {
+void cuda_sampling::clear(
+    int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream) {
   const DeviceScope scope(device);
-  launch_each("clear_nodes", clear_nodes, count, stream, list, count);
+  launch_each("clear_nodes", clear_nodes, count - first, stream, list, first, count);
 }
 
 }  // namespace ramet

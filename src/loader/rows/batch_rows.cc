@@ -108,6 +108,8 @@ Array rows_on_device(const TableRequest& request,
     const auto node_type = static_cast<size_t>(request.node_type);
     Array ids = minibatch.n_id[node_type];
     if (request.at_seeds) ids.shape[0] = num_seeds(minibatch, node_type);
+    if (request.fused && !minibatch.blocks.empty())
+      ids.shape[0] = minibatch.blocks[0].num_dst[node_type];
     return ids;
   }
   const auto type = static_cast<size_t>(request.edge_type);

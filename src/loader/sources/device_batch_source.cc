@@ -7,10 +7,12 @@
 
 #include "batch_source.h"
 #include "kernels/cuda_backend.h"
+#include "layer_work.h"
 #include "loader/batch_arrays.h"
 #include "loader/loader_parts.h"
 #include "loader/rows/batch_rows.h"
 #include "loader/rows/table_reads.h"
+#include "ramet/aggregate_table.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
@@ -90,6 +92,7 @@ class DeviceBatchSource final : public BatchSource {
       ids[i] = ids_of(i, sources[i]->ids_device(), batch.minibatch);
       reads.push_back(sources[i]->submit(ids[i], context));
     }
+    average_on_stream(batch, stop);
     for (size_t i = 0; i < reads.size(); ++i) {
       if (reads[i] == nullptr) continue;
       GatheredRows gathered = reads[i]->complete();
@@ -99,13 +102,60 @@ class DeviceBatchSource final : public BatchSource {
     }
   }
 
+  // The means of fused tables: of rows in device memory by the device, else by this thread.
+  void average_on_stream(Batch& batch, const std::atomic<bool>& stop) {
+    for (size_t i = 0; i < parts_->options.tables.size() && !stop.load(); ++i) {
+      if (!parts_->options.tables[i].fused || batch.minibatch.blocks.empty()) continue;
+      if (averages_there(i)) {
+        average_there(i, batch);
+        continue;
+      }
+      Batch on_host;
+      on_host.minibatch = ids_on_host();
+      add_means(*parts_, i, stop, 1, on_host);
+      for (TableMeans& means : on_host.means) {
+        means.rows = upload(means.rows);
+        batch.means.push_back(std::move(means));
+      }
+    }
+  }
+
+  [[nodiscard]] bool averages_there(size_t table) const {
+    return side_.sources()[table]->on_device() != nullptr &&
+           is_numbered_by_node(parts_->options.tables[table]);
+  }
+
+  void average_there(size_t i, Batch& batch) {
+    const TableRequest& request = parts_->options.tables[i];
+    const CudaTable& table = *side_.sources()[i]->on_device();
+    const auto& edge_types = parts_->graph->edge_types();
+    const Block& block = batch.minibatch.blocks[0];
+    const bool is_weighted = has_weights(block);
+    const RowForm& form = side_.sources()[i]->form();
+    const Array ids =
+        positions_on_stream(i, batch.minibatch.n_id[static_cast<size_t>(request.node_type)]);
+    for (size_t type = 0; type < edge_types.size(); ++type) {
+      if (edge_types[type].src != request.node_type) continue;
+      const Relation& relation = block.relations[type];
+      const Array weights =
+          is_weighted ? edge_weights(relation, *pool_, stream_.handle()) : Array{};
+      Array means = pool_->allocate_array(form.dtype, form.shape_of(relation.indptr.rows() - 1));
+      means.writable = true;
+      aggregate_table_on_device(relation.indptr, relation.indices, table, ids, means,
+                                {.reduce = is_weighted ? Reduce::kSum : Reduce::kMean,
+                                 .weights = is_weighted ? &weights : nullptr},
+                                stream_.handle());
+      batch.means.push_back(
+          {.table = i, .edge_type = static_cast<int>(type), .rows = std::move(means)});
+    }
+  }
+
   // In memory of `device` or of the host.
   Array ids_of(size_t table, int device, const Minibatch& minibatch) {
     const TableRequest& request = parts_->options.tables[table];
     const bool is_on_device = device != kHost;
     if (is_on_device && is_numbered_by_node(request)) return rows_on_stream(table, minibatch);
-    if (on_host_.n_id.empty()) on_host_ = ids_to_host(sampled_);
-    const Array ids = rows_of(*parts_->graph, request, on_host_, *parts_->pool);
+    const Array ids = rows_of(*parts_->graph, request, ids_on_host(), *parts_->pool);
     return is_on_device ? upload(ids) : ids;
   }
 
@@ -117,12 +167,20 @@ class DeviceBatchSource final : public BatchSource {
 
   Array rows_on_stream(size_t table, const Minibatch& minibatch) {
     const TableRequest& request = parts_->options.tables[table];
-    const Array ids = rows_on_device(request, minibatch, *pool_, stream_.handle());
+    return positions_on_stream(table, rows_on_device(request, minibatch, *pool_, stream_.handle()));
+  }
+
+  Array positions_on_stream(size_t table, const Array& ids) {
     const DevicePositions* positions = side_.positions(table);
     return positions == nullptr ? ids : positions->look_up(ids, *pool_, stream_.handle());
   }
 
-  // What rows_of() looks at.
+  const Minibatch& ids_on_host() {
+    if (on_host_.n_id.empty()) on_host_ = ids_to_host(sampled_);
+    return on_host_;
+  }
+
+  // What rows_of() and add_means() look at.
   Minibatch ids_to_host(const Minibatch& minibatch) {
     const auto& tables = parts_->options.tables;
     const bool of_edges =
@@ -134,8 +192,24 @@ class DeviceBatchSource final : public BatchSource {
       for (Relation& relation : block.relations)
         relation.position = of_edges ? download(relation.position) : Array{};
     }
+    if (!ids.blocks.empty() && averages_here()) download_edges(ids.blocks.front());
     stream_.synchronize();
     return ids;
+  }
+
+  // Whether this thread averages a table over the first block.
+  [[nodiscard]] bool averages_here() const {
+    for (size_t i = 0; i < parts_->options.tables.size(); ++i)
+      if (parts_->options.tables[i].fused && !averages_there(i)) return true;
+    return false;
+  }
+
+  void download_edges(Block& block) {
+    for (Relation& relation : block.relations) {
+      relation.indptr = download(relation.indptr);
+      relation.indices = download(relation.indices);
+      relation.edge_weight = download(relation.edge_weight);
+    }
   }
 
   Array download(const Array& array) {

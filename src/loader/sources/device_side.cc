@@ -5,7 +5,6 @@
 #include "device/device_memory.h"
 #include "loader/rows/batch_rows.h"
 #include "ramet/error.h"
-#include "sampling/cooperative_sampler.h"
 #include "tables/device/placement_plan.h"
 
 namespace ramet {
@@ -20,8 +19,7 @@ std::string why_cpu_samples(const LoaderOptions& options) {
   const auto& tables = options.device.tables;
   if (std::any_of(tables.begin(), tables.end(), reads_ahead) || !options.prefetch_hints.empty())
     return "rows are read from a disk, for which the CPU samples";
-  return options.cooperative.membership ? why_cpu_samples_among_ranks(options.sample)
-                                        : ramet::why_cpu_samples(options.sample);
+  return ramet::why_cpu_samples(options.sample);
 }
 
 Location wanted_for_topology(Location wanted, const std::string& why_cpu) {
@@ -51,6 +49,12 @@ bool may_change(const TableRequest& request) {
 // Why a device cannot read a table of the host in place; empty where it may.
 std::string why_staged(const TableRequest& request) {
   return request.positions() == nullptr ? "" : "its pieces have gaps between them, without memory";
+}
+
+// Why the rate of reading a table of the host in place is not to be measured; empty where it is.
+std::string why_not_measured(const TableRequest& request) {
+  if (request.fused) return "processors average the rows of its sources";
+  return why_staged(request);
 }
 
 void check_wanted(const TableRequest& request, Location wanted) {
@@ -131,7 +135,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     }
     check_wanted(request, wanted);
     const auto measure = [&] {
-      if (const std::string why = why_staged(request); !why.empty())
+      if (const std::string why = why_not_measured(request); !why.empty())
         return ReadingRates{.staged = 1, .refusal = why};
       return measure_reading(table, *side->pool_, options.pinned,
                              {loader.decode, options.threads, device.max_sms, device.order});

@@ -6,7 +6,6 @@
 #include "ramet/aggregate_table.h"
 
 namespace ramet {
-namespace {
 
 void add_means(const LoaderParts& parts,
                size_t table,
@@ -17,7 +16,8 @@ void add_means(const LoaderParts& parts,
   const TableRequest& request = parts.options.tables[table];
   const auto nodes = batch.minibatch.n_id[static_cast<size_t>(request.node_type)].as<int64_t>();
   const Array rows = rows_of_nodes(graph, request, nodes, *parts.pool);
-  const RowForm& form = parts.host.sources[table]->form();
+  const Table source = table_of(graph, request);
+  const RowForm form = source.form(parts.options.decode);
   const Block& block = batch.minibatch.blocks[0];
   const bool is_weighted = has_weights(block);
   for (size_t type = 0; type < graph.edge_types().size() && !stop.load(); ++type) {
@@ -26,7 +26,7 @@ void add_means(const LoaderParts& parts,
     const Array weights = is_weighted ? edge_weights(block.relations[type]) : Array{};
     Array means = parts.pool->allocate_array(form.dtype, form.shape_of(edges.num_dst()));
     means.writable = true;
-    aggregate_table(edges, table_of(graph, request), rows, means,
+    aggregate_table(edges, source, rows, means,
                     {.reduce = is_weighted ? Reduce::kSum : Reduce::kMean,
                      .weights = is_weighted ? &weights : nullptr,
                      .threads = threads});
@@ -34,8 +34,6 @@ void add_means(const LoaderParts& parts,
         {.table = table, .edge_type = static_cast<int>(type), .rows = std::move(means)});
   }
 }
-
-}  // namespace
 
 void work_for_layers(const LoaderParts& parts,
                      const std::atomic<bool>& stop,

@@ -1,5 +1,5 @@
 // What workers compute for a model's layers, ahead of the step: the means of fused tables over the
-// first block, and transposed blocks. Batches of the host alone.
+// first block, and transposed blocks.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,19 @@
 
 namespace ramet {
 
-// Fills batch.means and batch.block_edges as `parts` has it in its options, on at most `threads`
-// threads. Once `stop` is set it returns early, and these are incomplete.
+// Fills batch.means and batch.block_edges of a batch of the host as `parts` has it in its options,
+// on at most `threads` threads. Once `stop` is set it returns early, and these are incomplete.
 void work_for_layers(const LoaderParts& parts,
                      const std::atomic<bool>& stop,
                      int threads,
                      Batch& batch);
+
+// The part of it for one fused table. Of `batch` it reads the nodes and the first block, which lie
+// on the host, as does the table.
+void add_means(const LoaderParts& parts,
+               size_t table,
+               const std::atomic<bool>& stop,
+               int threads,
+               Batch& batch);
 
 }  // namespace ramet

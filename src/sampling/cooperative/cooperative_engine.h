@@ -65,7 +65,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         requests_(names_.size()),
         seed_positions_(names_.size()),
         merged_(merges() ? names_.size() : 0),
-        importance_(membership_, names_, routes_, requests_, pool()) {
+        importance_(membership_, names_, frontier_, hop_sampler_.options(), routes_, requests_) {
     prepare_all(layer_);
     if (merges()) prepare_all(merged_index_);
     prepare_own(own_);
@@ -130,7 +130,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     if (merges()) merge(minibatch);
     minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
     minibatch.seed_exchange = std::move(seed_exchange_);
-    frontier_.finish();
+    frontier_.finish_batch();
     return minibatch;
   }
 
@@ -178,11 +178,11 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
               uint64_t step,
               std::span<const ExcludedEdges> excluded) {
     stage_ = Stage::kIdle;
-    frontier_.finish();  // of a batch that failed
+    frontier_.wait();  // for a batch that failed
     seed_exchange_.clear();
     for (size_t t = 0; t < merged_.size(); ++t)
       merged_[t].start_batch(merged_index_[t], ranks_);
-    frontier_.exclude(excluded);
+    frontier_.start_batch(excluded);
     driver_.start(seeds, epoch, step);
     const auto& options = hop_sampler_.options();
     return driver_.read_times(options.sample.time, seeds, *options.pool);
@@ -198,7 +198,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     trees_.receive(from_ranks, pool());
     for (AskedNodes& of_type : names_)
       of_type.num_trees = trees_.size();
-    hop_sampler_.start_times(trees_.times());
+    frontier_.start_times(trees_.times());
   }
 
   std::optional<Message> start_lists() {
@@ -256,16 +256,15 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     block_ = {};
     destinations_ = driver_.destinations(sizes(own_));
     set_destinations(block_, destinations_);
-    frontier_.start(own_);
-    auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop(), true);
-    if (importance == nullptr) return sample_sources();
-    Message message = importance_.start(*importance);
+    frontier_.start(own_, destinations_, driver_.hop());
+    if (!frontier_.start_importance()) return sample_sources();
+    Message message = importance_.start();
     stage_ = Stage::kImportance;
     return message;
   }
 
   Message sample_sources() {
-    block_.relations = frontier_.sample(destinations_, driver_.step_keys(), driver_.hop());
+    block_.relations = frontier_.sample(driver_.step_keys());
     for (size_t t = 0; t < own_.size(); ++t)
       route_found(t);
     Message message = ask_owners(hop_sampler_.is_monotonic());

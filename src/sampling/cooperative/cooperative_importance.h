@@ -10,11 +10,13 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "exchange/incoming_ids.h"
 #include "exchange/message.h"
 #include "exchange/routes.h"
+#include "frontier.h"
 #include "ramet/error.h"
 #include "sampling/hop_sampler.h"
 
@@ -27,28 +29,29 @@ class ImportanceExchange {
   // hops. What is given by reference must outlive it.
   ImportanceExchange(const Membership& membership,
                      const std::vector<AskedNodes>& names,
+                     Frontier<Id>& frontier,
+                     const HopOptions& options,
                      std::vector<Routes<Id>>& routes,
-                     std::vector<IncomingIds<Id>>& requests,
-                     BufferPool& pool)
+                     std::vector<IncomingIds<Id>>& requests)
       : membership_(membership),
         names_(names),
+        frontier_(frontier),
+        iterations_(iterations_of(options.sample.method)),
         ranks_(static_cast<size_t>(membership.ranks())),
         routes_(routes),
         requests_(requests),
-        pool_(pool),
+        pool_(*options.pool),
         own_candidates_(names_.size()),
         largest_c_(names_.size()),
         replies_(names_.size()) {}
 
   [[nodiscard]] NodeIndexes<Id>& own_candidates() { return own_candidates_; }  // to be prepared
 
-  // The first message of a hop, whose candidates are in `importance`.
-  Message start(HopImportance<Id>& importance) {
-    importance_ = &importance;
-    importance.begin();
+  // The first message of a hop, whose candidates the frontier has.
+  Message start() {
     iteration_ = 0;
     for (size_t t = 0; t < names_.size(); ++t)
-      routes_[t].build(importance.ids(t), names_[t], membership_.owners[t], pool_);
+      routes_[t].build(frontier_.candidates(t), names_[t], membership_.owners[t], pool_);
     return send<Id>(Stage::kCandidates,
                     [&](size_t t) { return Values<Id>{routes_[t].counts(), routes_[t].nodes()}; });
   }
@@ -63,7 +66,7 @@ class ImportanceExchange {
         return max_reduce(from_ranks);
       case Stage::kUpdate:
         update(from_ranks);
-        if (++iteration_ < importance_->iterations()) return send_largest_c();
+        if (++iteration_ < iterations_) return send_largest_c();
     }
     return std::nullopt;
   }
@@ -71,6 +74,11 @@ class ImportanceExchange {
  private:
   // What comes in next.
   enum class Stage : uint8_t { kCandidates, kMaxReduce, kUpdate };
+
+  static int64_t iterations_of(const Method& method) {
+    const auto* labor = std::get_if<Labor>(&method);
+    return labor == nullptr ? 0 : labor->iterations;
+  }
 
   template <typename T, typename ValuesOf>
   Message send(Stage stage, ValuesOf&& values_of) {
@@ -89,9 +97,9 @@ class ImportanceExchange {
 
   // The largest c among this rank's destinations, for the owner of each candidate.
   Message send_largest_c() {
-    importance_->max_reduce();
+    frontier_.max_reduce();
     for (size_t t = 0; t < names_.size(); ++t) {
-      const auto largest_c = importance_->largest_c(t);
+      const auto largest_c = frontier_.largest_c(t);
       const auto position = routes_[t].positions();
       replies_[t].resize(largest_c.size());
       for (size_t i = 0; i < largest_c.size(); ++i)
@@ -135,17 +143,17 @@ class ImportanceExchange {
         require_count(values.size(), routes_[t].counts()[rank], rank);
         replies_[t].insert(replies_[t].end(), values.begin(), values.end());
       }
-      const auto largest_c = importance_->largest_c(t);
+      const auto largest_c = frontier_.largest_c(t);
       const auto position = routes_[t].positions();
       for (size_t i = 0; i < largest_c.size(); ++i) {
         const double c = replies_[t][static_cast<size_t>(position[i])];
-        const int64_t node = names_[t].id(importance_->ids(t)[i]);
+        const int64_t node = names_[t].id(frontier_.candidates(t)[i]);
         const auto owner = static_cast<size_t>(membership_.owners[t].owner(node));
         require_c(c, largest_c[i], node, owner);
         largest_c[i] = c;
       }
     }
-    importance_->update();
+    frontier_.update();
   }
 
   static void require_count(size_t count, int64_t expected, size_t rank) {
@@ -162,13 +170,14 @@ class ImportanceExchange {
 
   const Membership& membership_;
   const std::vector<AskedNodes>& names_;
+  Frontier<Id>& frontier_;
+  const int64_t iterations_;
   const size_t ranks_;
   std::vector<Routes<Id>>& routes_;         // of what this rank asks for, by node type
   std::vector<IncomingIds<Id>>& requests_;  // of what it is asked for
   BufferPool& pool_;
 
   Stage stage_ = Stage::kCandidates;
-  HopImportance<Id>* importance_ = nullptr;
   int64_t iteration_ = 0;
   NodeIndexes<Id> own_candidates_;
   std::vector<std::vector<double>> largest_c_;  // by candidate of this rank

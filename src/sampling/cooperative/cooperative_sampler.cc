@@ -14,21 +14,12 @@ std::unique_ptr<CudaFrontier> frontier_of(const SampleOptions& options,
                                           const std::shared_ptr<BufferPool>& pool,
                                           const DrawingDevice& device) {
   if (device.graph == nullptr) return nullptr;
-  const std::string why_cpu = why_cpu_samples_among_ranks(options);
+  const std::string why_cpu = why_cpu_samples(options);
   if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
   return std::make_unique<CudaFrontier>(device.graph, options, *device.pool, pool, device.order);
 }
 
 }  // namespace
-
-std::string why_cpu_samples_among_ranks(const SampleOptions& options) {
-  const auto* labor = std::get_if<Labor>(&options.method);
-  if (labor != nullptr && labor->iterations > 0)
-    return "ranks that cooperate run the iterations of LABOR on the CPU";
-  if (options.disjoint || options.time)
-    return "ranks that cooperate sample disjoint trees on the CPU";
-  return why_cpu_samples(options);
-}
 
 void check(const Membership& membership, const Graph& graph) {
   const auto& types = graph.node_types();

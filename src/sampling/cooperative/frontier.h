@@ -19,30 +19,65 @@ class Frontier {
   Frontier(HopSampler<Id>& hop_sampler, NodeIndexes<Id>& layer, CudaFrontier* device)
       : hop_sampler_(hop_sampler), layer_(layer), device_(device) {}
 
-  // The edges that no hop of the next batch draws. Throws as excluded_by_type() does.
-  void exclude(std::span<const ExcludedEdges> excluded) {
-    if (device_ != nullptr) return device_->exclude(excluded);
+  // Begins a batch, whose hops draw no edges that are excluded. Throws as excluded_by_type() does.
+  void start_batch(std::span<const ExcludedEdges> excluded) {
+    if (device_ != nullptr) return device_->start_batch(excluded);
     hop_sampler_.exclude(excluded);
   }
+  // With SampleOptions::time, before the first hop: the times of all trees.
+  void start_times(const Array& seed_times) {
+    if (device_ != nullptr) device_->start_times(seed_times);
+    hop_sampler_.start_times(seed_times);
+  }
   // Begins a hop. `own`: the rank's nodes, which are the first sources.
-  void start(const NodeIndexes<Id>& own) {
+  void start(const NodeIndexes<Id>& own, std::span<const ListRange> destinations, int hop) {
+    destinations_ = destinations;
+    hop_ = hop;
     num_own_ = sizes(own);
     found_.resize(own.size());
     for (size_t t = 0; t < own.size(); ++t) {
-      if (device_ != nullptr)
-        device_->own(t).assign(own[t].ids().begin(), own[t].ids().end());
-      else
+      if (device_ == nullptr) {
         layer_[t].start_batch(own[t].ids());
+        continue;
+      }
+      const auto added = own[t].ids().subspan(static_cast<size_t>(device_->num_own(t)));
+      device_->new_own(t).assign(added.begin(), added.end());
+      if (hop_sampler_.is_monotonic())
+        device_->paths(t) = hop_sampler_.path_times().of(t, num_own_[t]);
     }
+    if (device_ != nullptr) device_->start(destinations, hop);
   }
 
-  [[nodiscard]] std::vector<Relation> sample(std::span<const ListRange> destinations,
-                                             const DrawKeys& step_keys,
-                                             int hop) {
-    if (device_ == nullptr) return hop_sampler_.sample(layer_, destinations, step_keys, hop);
-    auto relations = device_->sample(destinations, step_keys, hop);
+  // LABOR-i, as HopImportance has it in steps. False: the method has no importances.
+  [[nodiscard]] bool start_importance() {
+    if (!hop_sampler_.has_importance()) return false;
+    if (device_ == nullptr) {
+      importance_ = hop_sampler_.start_importance(layer_, destinations_, hop_, true);
+      importance_->begin();
+      return true;
+    }
+    device_->begin_importance();
+    candidates_.resize(found_.size());
+    for (size_t t = 0; t < candidates_.size(); ++t)
+      candidates_[t].assign(device_->candidates(t).begin(), device_->candidates(t).end());
+    return true;
+  }
+  [[nodiscard]] std::span<const Id> candidates(size_t type) const {
+    return device_ != nullptr ? std::span<const Id>(candidates_[type]) : importance_->ids(type);
+  }
+  void max_reduce() { device_ != nullptr ? device_->max_reduce() : importance_->max_reduce(); }
+  [[nodiscard]] std::span<double> largest_c(size_t type) {
+    return device_ != nullptr ? device_->largest_c(type) : importance_->largest_c(type);
+  }
+  void update() { device_ != nullptr ? device_->update() : importance_->update(); }
+
+  [[nodiscard]] std::vector<Relation> sample(const DrawKeys& step_keys) {
+    if (device_ == nullptr) return hop_sampler_.sample(layer_, destinations_, step_keys, hop_);
+    auto relations = device_->sample(step_keys, hop_);
     for (size_t t = 0; t < found_.size(); ++t)
       found_[t].assign(device_->found(t).begin(), device_->found(t).end());
+    for (size_t t = 0; t < found_.size() && hop_sampler_.is_monotonic(); ++t)
+      hop_sampler_.path_times().of(t, num_own_[t] + std::ssize(found_[t])) = device_->paths(t);
     return relations;
   }
 
@@ -60,7 +95,8 @@ class Frontier {
     return result;
   }
 
-  // Changes the local ids of the sources. The table stays until the next hop, or finish().
+  // Changes the local ids of the sources. The table stays until the next hop, or the
+  // end of the batch.
   void renumber(const Relation& relation, const Renumbering& numbers) const {
     if (numbers.size == 0) return;
     if (device_ != nullptr) return device_->renumber(relation, numbers);
@@ -74,8 +110,13 @@ class Frontier {
                  });
   }
 
-  void finish() const {
+  // Waits for what is under way.
+  void wait() const {
     if (device_ != nullptr) device_->wait();
+  }
+  // The same, after all hops of a batch.
+  void finish_batch() const {
+    if (device_ != nullptr) device_->finish_batch();
   }
 
  private:
@@ -83,7 +124,10 @@ class Frontier {
   NodeIndexes<Id>& layer_;
   CudaFrontier* const device_;
   std::vector<int64_t> num_own_;
-  std::vector<std::vector<Id>> found_;  // by the device
+  std::span<const ListRange> destinations_;
+  int hop_ = 0;
+  HopImportance<Id>* importance_ = nullptr;          // by processors
+  std::vector<std::vector<Id>> found_, candidates_;  // by the device
 };
 
 }  // namespace ramet

@@ -1,6 +1,7 @@
 // CudaFrontier: what a device does of the hops of one rank among several that cooperate. It draws
-// for the rank's own nodes and numbers the sources. The list of own nodes is the host's, which
-// exchanges ids with the other ranks.
+// for the rank's own nodes and numbers the sources. The host exchanges ids with the other ranks,
+// and appends those that the rank owns to the device's list before each hop. The other sources
+// leave the list after it. In an iteration of LABOR-i the host exchanges the c of candidates.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "kernels/renumbering.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
+#include "sampling/trees.h"
 
 namespace ramet {
 
@@ -26,15 +28,31 @@ class CudaFrontier {
   CudaFrontier(const CudaFrontier&) = delete;
   CudaFrontier& operator=(const CudaFrontier&) = delete;
 
-  // The edges that no hop of the next batch draws.
-  void exclude(std::span<const ExcludedEdges> excluded) { hop_.exclude(excluded); }
-  // Where own nodes are to be put, by node type, before sample().
-  [[nodiscard]] std::vector<int64_t>& own(size_t type) { return own_[type]; }
-  // The edges of a hop, by edge type, on the device. Destinations are positions among own nodes;
-  // local ids count these, and then found() ones.
-  [[nodiscard]] std::vector<Relation> sample(std::span<const ListRange> destinations,
-                                             const DrawKeys& step_keys,
-                                             int hop);
+  // Begins a batch, whose hops draw no edges that are excluded.
+  void start_batch(std::span<const ExcludedEdges> excluded);
+  // With SampleOptions::time, before the first hop of a batch: the times of all trees.
+  void start_times(const Array& seed_times);
+  // How many own nodes the device has, and where those that follow are to be put before start().
+  [[nodiscard]] int64_t num_own(size_t type) const { return num_own_[type]; }
+  [[nodiscard]] std::vector<int64_t>& new_own(size_t type) { return new_own_[type]; }
+  // With Time::monotonic, what paths leave: of own nodes before start(), of all sources after
+  // sample().
+  [[nodiscard]] std::vector<TimeSpan>& paths(size_t type) { return paths_[type]; }
+  // Begins a hop. Destinations are positions among own nodes.
+  void start(std::span<const ListRange> destinations, int hop);
+  // LABOR-i, as HopImportance has it in steps. Candidates are of the hop, by node type.
+  void begin_importance();
+  [[nodiscard]] std::span<const int64_t> candidates(size_t type) const {
+    return candidates_[type].as<int64_t>();
+  }
+  void max_reduce();
+  [[nodiscard]] std::span<double> largest_c(size_t type) {
+    return {static_cast<double*>(largest_c_[type].data), candidates(type).size()};
+  }
+  void update();
+  // The edges of the hop, by edge type, on the device: local ids count own nodes, and then found()
+  // ones.
+  [[nodiscard]] std::vector<Relation> sample(const DrawKeys& step_keys, int hop);
   // The sources that are not own nodes, in the order in which they were found.
   [[nodiscard]] std::span<const int64_t> found(size_t type) const {
     return found_[type].as<int64_t>();
@@ -43,19 +61,28 @@ class CudaFrontier {
   void renumber(const Relation& relation, const Renumbering& numbers);
   // Then relations are complete for every stream.
   void wait() const { work_.wait(); }
+  // The same, after all hops.
+  void finish_batch();
 
  private:
-  // Of own nodes; empty where the graph is whole.
+  // `count` values of the device's, when it has been waited for.
+  [[nodiscard]] bool is_monotonic() const { return options_.time && options_.time->monotonic; }
+  void download_paths(size_t type);
+  [[nodiscard]] Array download(DType dtype, const void* from, int64_t count) const;
+  // Of new own nodes; empty where the graph is whole.
   [[nodiscard]] std::span<const int64_t> rows_of_part(size_t type);
 
   const std::shared_ptr<const CudaGraph> graph_;
   const SampleOptions options_;
+  const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
   const CudaStream stream_;
   const CudaWork work_;
   const std::shared_ptr<BufferPool> host_;
   CudaHop hop_;
-  std::vector<std::vector<int64_t>> own_, rows_;  // by node type
-  std::vector<Array> found_;
+  std::vector<int64_t> num_own_;                      // by node type, as what follows
+  std::vector<std::vector<int64_t>> new_own_, rows_;  // nodes, or keys of trees; and their rows
+  std::vector<std::vector<TimeSpan>> paths_;
+  std::vector<Array> found_, candidates_, largest_c_;  // page-locked
   CudaScratchArray<int32_t> table_;
   const int32_t* copied_ = nullptr;  // the host's table that table_ has
 };

@@ -1,6 +1,7 @@
 #include "cuda_hop.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sampling/excluded_edges.h"
 #include "sampling/hop_sampler.h"
@@ -77,12 +78,25 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
                       const DrawKeys& step_keys,
                       int hop,
                       const std::atomic<bool>* stop) {
-  Block block;
-  set_destinations(block, destinations);
+  begin(destinations, hop);
+  if (importances_ != nullptr) importances_->iterate(sound_, stop);
+  return finish(step_keys, hop);
+}
+
+void CudaHop::begin(std::span<const ListRange> destinations, int hop) {
+  block_ = {};
+  set_destinations(block_, destinations);
   start_relations(destinations, hop);
-  Relations relations = filter(sound_relations());
-  if (importances_ != nullptr) weigh(relations, stop);
-  relations = mark(relations, step_keys, hop);
+  sound_ = filter(sound_relations());
+  if (importances_ != nullptr) find_candidates(sound_);
+}
+
+Block CudaHop::finish(const DrawKeys& step_keys, int hop) {
+  if (importances_ != nullptr) {
+    importances_->solve(sound_);
+    importances_->finish();
+  }
+  const Relations relations = mark(sound_, step_keys, hop);
   take(relations, step_keys, hop);
   report_.wait();
   check_sources(relations, false);
@@ -91,10 +105,10 @@ Block CudaHop::sample(std::span<const ListRange> destinations,
     nodes_[t].set_size(report_[num_nodes(t)]);
   for (CudaRelationBuilder& relation : relations) {
     if (is_monotonic()) relation.narrow_paths(nodes_[static_cast<size_t>(relation.edges().src)]);
-    block.relations.push_back(relation.finish());
+    block_.relations.push_back(relation.finish());
   }
-  block.num_src = sizes();
-  return block;
+  block_.num_src = sizes();
+  return std::move(block_);
 }
 
 void CudaHop::start_relations(std::span<const ListRange> destinations, int hop) {
@@ -141,7 +155,7 @@ void CudaHop::throw_unsound(size_t r) const {
   relations_[r].throw_too_many_counted();
 }
 
-void CudaHop::weigh(Relations relations, const std::atomic<bool>* stop) {
+void CudaHop::find_candidates(Relations relations) {
   importances_->start(relations, scratch_);
   report_.wait();
   check_sources(relations, true);
@@ -149,8 +163,6 @@ void CudaHop::weigh(Relations relations, const std::atomic<bool>* stop) {
   for (size_t t = 0; t < num_types_; ++t)
     counts.push_back(report_[num_candidates(t)]);
   importances_->set_sizes(counts);
-  importances_->iterate(relations, stop);
-  importances_->finish();
 }
 
 // Those before the first that has a bad weight.

@@ -49,6 +49,12 @@ class CudaHop {
                              const DrawKeys& step_keys,
                              int hop,
                              const std::atomic<bool>* stop);
+  // The same in two halves. Between them ranks that cooperate iterate, all together, over the
+  // importances of LABOR-i, whose candidates are known then; nullptr for other methods.
+  void begin(std::span<const ListRange> destinations, int hop);
+  [[nodiscard]] CudaImportances* importances() { return importances_.get(); }
+  void max_reduce() { importances_->max_reduce(sound_); }
+  [[nodiscard]] Block finish(const DrawKeys& step_keys, int hop);
 
  private:
   using Relations = std::span<CudaRelationBuilder>;
@@ -58,7 +64,7 @@ class CudaHop {
   [[nodiscard]] Relations sound_relations();
   [[nodiscard]] Relations filter(Relations relations);
   [[noreturn]] void throw_unsound(size_t edge_type) const;
-  void weigh(Relations relations, const std::atomic<bool>* stop);
+  void find_candidates(Relations relations);
   [[nodiscard]] Relations mark(Relations relations, const DrawKeys& step_keys, int hop);
   void take(Relations relations, const DrawKeys& step_keys, int hop);
   void check_sources(Relations relations, bool are_candidates);
@@ -81,6 +87,8 @@ class CudaHop {
   CudaRelationScratch scratch_;
   std::vector<CudaNodes> nodes_;
   std::vector<CudaRelationBuilder> relations_;
+  Relations sound_;                               // those that begin() found nothing wrong with
+  Block block_;                                   // of the hop
   std::unique_ptr<CudaImportances> importances_;  // of LABOR-i
   std::vector<CudaSpan> host_spans_;              // which is copied while a batch begins
   CudaScratchArray<CudaSpan> spans_memory_;

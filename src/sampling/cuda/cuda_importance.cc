@@ -33,28 +33,37 @@ void CudaImportances::set_sizes(std::span<const int64_t> sizes) {
     types_[t].nodes.set_size(sizes[t]);
 }
 
+template <typename Step>
+void CudaImportances::for_each_type(Step step) {
+  for (auto& [nodes, p, largest] : types_) {
+    const int64_t count = nodes.size();
+    step(work_.device, p.reserve(work_, count), largest.reserve(work_, count), count, work_.stream);
+  }
+}
+
+void CudaImportances::begin() {
+  for_each_type(work_.kernels.begin_importance);
+}
+
+void CudaImportances::update() {
+  for_each_type(work_.kernels.update);
+}
+
+void CudaImportances::solve(std::span<CudaRelationBuilder> relations, bool max_reduces) {
+  for (CudaRelationBuilder& relation : relations) {
+    const OfType& sources = sources_of(relation);
+    if (!relation.is_empty())
+      relation.solve(sources.p.data(), max_reduces ? sources.largest.data() : nullptr);
+  }
+}
+
 void CudaImportances::iterate(std::span<CudaRelationBuilder> relations,
                               const std::atomic<bool>* stop) {
-  const auto for_each_type = [&](auto step) {
-    for (auto& [nodes, p, largest] : types_) {
-      const int64_t count = nodes.size();
-      step(work_.device, p.reserve(work_, count), largest.reserve(work_, count), count,
-           work_.stream);
-    }
-  };
-  for_each_type(work_.kernels.begin_importance);
-  const auto solve_all = [&](bool max_reduces) {
-    for (CudaRelationBuilder& relation : relations) {
-      const OfType& sources = sources_of(relation);
-      if (!relation.is_empty())
-        relation.solve(sources.p.data(), max_reduces ? sources.largest.data() : nullptr);
-    }
-  };
+  begin();
   for (int64_t i = 0; i < iterations_ && (stop == nullptr || !stop->load()); ++i) {
-    solve_all(true);
-    for_each_type(work_.kernels.update);
+    max_reduce(relations);
+    update();
   }
-  solve_all(false);
 }
 
 const double* CudaImportances::p(int type) const {

@@ -28,10 +28,22 @@ class CudaImportances {
   void start(std::span<CudaRelationBuilder> relations, CudaRelationScratch& scratch);
   // The numbers of candidates, by node type, which the host knows now.
   void set_sizes(std::span<const int64_t> sizes);
-  // `stop`, where given, is looked at between iterations.
+  // All iterations of a process alone. `stop`, where given, is looked at between them.
   void iterate(std::span<CudaRelationBuilder> relations, const std::atomic<bool>* stop);
-  // Of the candidates of a node type.
+
+  // The same in steps, for ranks that cooperate: begin() sets all importances to 1. Iterations are
+  // two steps: the largest c of every candidate, and the update with it.
+  void begin();
+  void max_reduce(std::span<CudaRelationBuilder> relations) { solve(relations, true); }
+  void update();
+  // Then: the c of every row.
+  void solve(std::span<CudaRelationBuilder> relations) { solve(relations, false); }
+
+  [[nodiscard]] int64_t iterations() const { return iterations_; }
+  // Of the candidates of a node type: their list, p, and largest c in an iteration.
+  [[nodiscard]] const CudaNodes& candidates(size_t type) const { return types_[type].nodes; }
   [[nodiscard]] const double* p(int type) const;
+  [[nodiscard]] double* largest_c(size_t type) { return types_[type].largest.data(); }
   void finish();
 
  private:
@@ -39,6 +51,9 @@ class CudaImportances {
     CudaNodes nodes;
     CudaScratchArray<double> p, largest;
   };
+  void solve(std::span<CudaRelationBuilder> relations, bool max_reduces);
+  template <typename Step>
+  void for_each_type(Step step);
   [[nodiscard]] OfType& sources_of(const CudaRelationBuilder& relation);
 
   const CudaWork& work_;

@@ -34,16 +34,30 @@ CudaNodeList CudaNodes::list() const {
 void CudaNodes::start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows) {
   if (!is_clean_) empty_table();
   is_clean_ = false;
-  num_seeds_ = size_ = static_cast<int64_t>(seeds.size());
-  most_ = num_paths_ = 0;
-  reserve(size_);
-  most_ = size_;
-  nodes_.reserve(work_, size_);
-  work_.copy(nodes_.data(), seeds.data(), size_ * int64_t{sizeof(int64_t)});
-  work_.kernels.insert(work_.device, list(), size_, work_.stream);
-  has_rows_ = !rows.empty();
-  if (has_rows_)
-    work_.copy(rows_.reserve(work_, size_), rows.data(), size_ * int64_t{sizeof(int64_t)});
+  num_given_ = size_ = most_ = num_paths_ = 0;
+  append(seeds, rows);
+}
+
+void CudaNodes::append(std::span<const int64_t> nodes, std::span<const int64_t> rows) {
+  constexpr int64_t kBytes = sizeof(int64_t);
+  const int64_t first = size_, count = std::ssize(nodes);
+  num_given_ += count;
+  reserve(count);
+  size_ = most_ = first + count;
+  work_.copy(nodes_.reserve(work_, size_, first) + first, nodes.data(), count * kBytes);
+  work_.kernels.insert(work_.device, list(), has_keys() ? 0 : first, size_, work_.stream);
+  has_rows_ = first > 0 ? has_rows_ : !rows.empty();
+  if (!rows.empty())
+    work_.copy(rows_.reserve(work_, size_, first) + first, rows.data(), count * kBytes);
+}
+
+// Without its node a key would stay in the table, which grows by the keys that there are.
+void CudaNodes::keep(int64_t size) {
+  if (has_keys())
+    empty_table();
+  else
+    clear(size);
+  size_ = most_ = size;
 }
 
 CudaPath* CudaNodes::paths() {
@@ -54,6 +68,12 @@ CudaPath* CudaNodes::paths() {
     num_paths_ = most_;
   }
   return paths_.data();
+}
+
+void CudaNodes::set_paths(std::span<const CudaPath> paths) {
+  num_paths_ = std::ssize(paths);
+  work_.copy(paths_.reserve(work_, num_paths_), paths.data(),
+             num_paths_ * static_cast<int64_t>(sizeof(CudaPath)));
 }
 
 void CudaNodes::start_hop(ListRange range, const CudaSpan* spans, bool has_paths) {
@@ -89,7 +109,7 @@ void CudaNodes::reserve(int64_t count) {
 
 void CudaNodes::number(const CudaSources& sources, int32_t* local, CudaSumScratch& sums) {
   // Every node of the graph is new at most once.
-  const int64_t most = std::min({most_ + sources.count, num_seeds_ + num_nodes_, kMaxNodes});
+  const int64_t most = std::min({most_ + sources.count, num_given_ + num_nodes_, kMaxNodes});
   nodes_.reserve(work_, most, most_);
   work_.kernels.number(work_.device,
                        {.sources = sources.ids,
@@ -109,8 +129,12 @@ void CudaNodes::set_size(int64_t size) {
 
 void CudaNodes::finish_batch() {
   if (has_keys()) return;
-  work_.kernels.clear(work_.device, list(), size_, work_.stream);
+  clear(0);
   is_clean_ = true;
+}
+
+void CudaNodes::clear(int64_t first) const {
+  work_.kernels.clear(work_.device, list(), first, size_, work_.stream);
 }
 
 }  // namespace ramet

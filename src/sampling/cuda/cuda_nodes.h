@@ -28,14 +28,20 @@ class CudaNodes {
 
   // `rows`: of a part of a graph, the row of each seed; empty: a node's row has its number.
   void start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows = {});
+  // Between hops: leaves the first `size` nodes alone. The number of nodes must have been set.
+  // append() must follow.
+  void keep(int64_t size);
+  // Adds nodes that are not there; `rows` as of the seeds.
+  void append(std::span<const int64_t> nodes, std::span<const int64_t> rows = {});
   // Before `count` more sources are looked up in table().
   void reserve(int64_t count);
   // Of trees: takes the keys of the nodes at `range` apart, which are the destinations of a hop.
   // `spans`: what each tree allows, or nullptr; of which their paths() leave a part.
   void start_hop(ListRange range, const CudaSpan* spans, bool has_paths);
   [[nodiscard]] const int64_t* dst_ids() const { return dst_ids_.data(); }
-  // What the paths to each node leave; all, at first.
+  // What the paths to each node leave; all, at first, but those that are set, of the first nodes.
   [[nodiscard]] CudaPath* paths();
+  void set_paths(std::span<const CudaPath> paths);
   [[nodiscard]] const CudaSpan* allowed() const { return has_spans_ ? allowed_.data() : nullptr; }
 
   // local[i] = position of source i in the list, to which new ones are appended.
@@ -57,6 +63,7 @@ class CudaNodes {
  private:
   [[nodiscard]] CudaNodeList list() const;
   void empty_table() const;
+  void clear(int64_t first) const;
 
   const CudaWork& work_;
   const int64_t num_nodes_;
@@ -72,7 +79,7 @@ class CudaNodes {
   CudaScratchArray<CudaPath> paths_;
   int64_t num_paths_ = 0;
   bool has_spans_ = false, has_rows_ = false;
-  int64_t num_seeds_ = 0, size_ = 0, most_ = 0;
+  int64_t num_given_ = 0, size_ = 0, most_ = 0;
   bool is_clean_ = false;
 };
 

@@ -116,6 +116,15 @@ Array CudaTable::rows() const {
   return rows;
 }
 
+Array CudaTable::scale() const {
+  Array scale = placed_->table.scale();
+  if (!placed_->table.has_scale()) return scale;
+  scale.data = const_cast<float*>(placed_->scale);
+  scale.owner = placed_;
+  scale.device = placed_->device;
+  return scale;
+}
+
 void CudaTable::gather(const Array& ids,
                        const Array& out,
                        CudaStreamHandle stream,

@@ -14,6 +14,10 @@ class DeviceRows final : public RowSource {
       : RowSource(std::move(form)), table_(std::move(table)) {}
 
   [[nodiscard]] int ids_device() const override { return table_.device(); }
+  [[nodiscard]] const CudaTable* on_device() const override {
+    const bool is_there = table_.table().rows().device != kHost;
+    return is_there || table_.placement() == Location::kDevice ? &table_ : nullptr;
+  }
   // Gives the gather to the stream. `ids` int32 or int64 of the device; they may die at once where
   // they are of a pool that waits for the stream.
   [[nodiscard]] std::unique_ptr<RowRead> submit(const Array& ids,

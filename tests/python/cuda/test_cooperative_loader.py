@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 from device_batches import assert_same, tensors_of
 from small_graphs import heterogeneous
+from timed_graphs import some_times, timed_pair
 
 import ramet
 from ramet import _core
@@ -44,6 +45,14 @@ def compare(store: str, options: dict, placement=None) -> int:
         assert_same_exchange(batch.x, there, expected.x, here)
         steps += 1
     return steps
+
+
+def same_edges(store: str, options: dict, placement) -> int:
+    """The number of batches, which are the same."""
+    batches = list(pairs(store, options, placement))
+    for batch, expected in batches:
+        assert_same(batch, expected, devices.as_device(None))
+    return len(batches)
 
 
 def assert_same_exchange(x, block, expected_x, expected_block) -> None:
@@ -131,8 +140,8 @@ CASES = {
         replace(IN_PLACE, cache_rows=20, cache_by="presampling"),
     ),
     "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
-    "disjoint": (OPTIONS | {"disjoint": True}, None),
-    "LABOR-1": (OPTIONS | {"sampler": ramet.Labor(1)}, None),
+    "disjoint": (OPTIONS | {"disjoint": True}, DEVICE),
+    "LABOR-1": (OPTIONS | {"sampler": ramet.Labor(2)}, DEVICE),
 }
 
 
@@ -153,6 +162,17 @@ def test_parts_of_a_graph(gpu, world, method, placement, tmp_path):
     assert min(world.call(compare, f"{tmp_path}/part-{{rank}}", options, placement)) > 1
 
 
+def test_parts_whose_edges_have_times(gpu, world, tmp_path):
+    """Each seed has a tree of its own, of edges before its time: sections 15 and 16."""
+    ramet.save(timed_pair("edges", True)[0], tmp_path / "whole")
+    ramet.partition(ramet.open(tmp_path / "whole"), WORLD, tmp_path / "parts", method="hash")
+    seeds = np.random.default_rng(0).integers(0, 200, 60)
+    time = ramet.Time("time", monotonic=True)
+    timed = {"input_nodes": seeds, "input_time": some_times(60, 1), "time": time, "tables": ()}
+    options = OPTIONS | {"batch_size": 20, "shuffle": False} | timed
+    assert world.call(same_edges, f"{tmp_path}/parts/part-{{rank}}", options, DEVICE) == [3] * WORLD
+
+
 def test_training_has_the_bits_of_the_cpu(gpu, world, store):
     world.call(train, store)
 
@@ -170,5 +190,6 @@ def test_tables_on_the_devices(gpu, world, store, placement):
 def test_what_ranks_cannot_do_is_refused(gpu, world, store):
     said = world.call(refused, store, {"device": "cuda"})
     assert all("rank 1 has device='a GPU', but rank 0 of its group has 'the CPU'" in words for words in said)
-    said = world.call(refused, store, {"device": "cuda", "placement": DEVICE, "disjoint": True})
-    assert all("ranks that cooperate sample disjoint trees on the CPU: the topology's" in words for words in said)
+    on_disk = ramet.Placement("device", "disk")
+    said = world.call(refused, store, {"device": "cuda", "placement": on_disk})
+    assert all("rows are read from a disk, for which the CPU samples: the topology's" in words for words in said)
