@@ -7,6 +7,7 @@ namespace ramet {
 // first, which is what bounds one thread.
 inline void prefetch(const void* address) {
   __builtin_prefetch(address, 0, 2);
+  asm volatile("");  // GCC drops calls of functions that do nothing but prefetch
 }
 
 }  // namespace ramet
