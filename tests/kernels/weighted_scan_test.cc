@@ -66,7 +66,7 @@ void check_numbers(const WeightedScan<Weight>& scan,
   REQUIRE(within == expected);
 }
 
-// Sums in the order of the edges, shares, and what is no weight.
+// Sums in the order of the edges, and what is no weight.
 template <typename Weight>
 void check_sums(const WeightedScan<Weight>& scan, const std::vector<Weight>& weights) {
   const auto count = static_cast<int64_t>(weights.size());
@@ -79,11 +79,6 @@ void check_sums(const WeightedScan<Weight>& scan, const std::vector<Weight>& wei
     REQUIRE(std::equal(expected.begin(), expected.end(), running.begin()));
     CHECK(scan.sum(weights.data(), count) == doctest::Approx(sum - before).epsilon(1e-4));
   }
-  std::vector<double> shares(weights.size() + kWeightedPadding);
-  const int64_t kept = scan.shares(weights.data(), count, 0x1.8p5, shares.data());
-  CHECK(kept == std::count_if(weights.begin(), weights.end(), [](Weight w) { return w > 0; }));
-  for (size_t i = 0; i < weights.size(); ++i)
-    REQUIRE(shares[i] == static_cast<double>(weights[i]) / 0x1.8p5);
   std::vector<double> none = {-1.0, -1e-40, HUGE_VAL, std::nan("")};
   if (sizeof(Weight) == sizeof(double)) none.insert(none.end(), {1e-291, 1e291});
   for (const double value : none) {

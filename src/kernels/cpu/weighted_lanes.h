@@ -124,26 +124,6 @@ double running_lanes(const float* weights, int64_t count, double before, double*
   return add_in_order(weights, count, before, out);
 }
 
-template <typename L, typename Weight>
-int64_t share_lanes(const Weight* weights, int64_t count, double sum, double* out) {
-  constexpr int kStep = kLaneDoubles<L>;
-  int64_t kept = 0;
-  const auto divide = [&](const Weight* from, double* to) {
-    const auto share = L::div_f64(L::load_f64(from), L::fill_f64(sum));
-    L::store_f64(to, share);
-    kept += __builtin_popcount(L::at_most_f64(L::fill_f64(kSmallestWeight), share));
-  };
-  int64_t i = 0;
-  for (; i + kStep <= count; i += kStep)
-    divide(weights + i, out + i);
-  if (i == count) return kept;
-  Weight rest[kStep] = {};
-  for (int64_t e = i; e < count; ++e)
-    rest[e - i] = weights[e];
-  divide(rest, out + i);
-  return kept;
-}
-
 // Weights times a bound times 2^31, with more slack than floats are off by; the second form those
 // of the first `left` edges, and then 0. Weights of 0 give 0, or what is no number.
 template <typename L>
@@ -280,8 +260,7 @@ int64_t smallest_lanes(const double* numbers, int64_t count, int64_t k, uint32_t
 
 template <typename L, typename Weight>
 WeightedScan<Weight> weighted_scan_lanes() {
-  return {sum_lanes<L>, running_lanes<L>, share_lanes<L, Weight>, candidate_lanes<L, Weight>,
-          number_lanes<L, Weight>};
+  return {sum_lanes<L>, running_lanes<L>, candidate_lanes<L, Weight>, number_lanes<L, Weight>};
 }
 
 template <typename L>

@@ -30,16 +30,6 @@ double running_sums(const Weight* weights, int64_t count, double before, double*
   return sum_of(weights, count) >= 0 ? before : std::numeric_limits<double>::quiet_NaN();
 }
 
-template <typename Weight>
-int64_t shares_of(const Weight* weights, int64_t count, double sum, double* out) {
-  int64_t kept = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    out[i] = static_cast<double>(weights[i]) / sum;
-    kept += out[i] >= kSmallestWeight ? 1 : 0;
-  }
-  return kept;
-}
-
 // As draw_word(), by what the value adds to a key.
 uint64_t word_of(const DrawKeys& keys, uint64_t stream) {
   const uint64_t now = mix64(keys.now + stream);
@@ -93,10 +83,8 @@ int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uin
 }  // namespace
 
 WeightedKernel weighted_portable() {
-  return {{sum_of<float>, running_sums<float>, shares_of<float>, candidates_of<float>,
-           numbers_of<float>},
-          {sum_of<double>, running_sums<double>, shares_of<double>, candidates_of<double>,
-           numbers_of<double>},
+  return {{sum_of<float>, running_sums<float>, candidates_of<float>, numbers_of<float>},
+          {sum_of<double>, running_sums<double>, candidates_of<double>, numbers_of<double>},
           keep_smallest_found};
 }
 

@@ -32,8 +32,6 @@ struct WeightedScan {
   // Writes `before` plus the first weights, added one after the other. Returns the last of these
   // sums; not a number as sum().
   double (*running)(const Weight* weights, int64_t count, double before, double* out) = nullptr;
-  // Writes the weights over `sum`. Returns how many of them are at least kSmallestWeight.
-  int64_t (*shares)(const Weight* weights, int64_t count, double sum, double* out) = nullptr;
   // Writes the numbers i, ascending, of at least those edges whose number is at most `bound`.
   // Returns how many these are. Edges of weight 0 are not among them.
   int64_t (*candidates)(const DrawKeys& keys,
