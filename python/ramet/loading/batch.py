@@ -67,6 +67,7 @@ class Batch:
     def __init__(self, core: _core.Batch, origin: Origin):
         self._core = core
         self.origin = origin
+        self._token = object()  # of this batch and its copies alone
         self._device = origin.device  # that its tensors are handed out on
         self._non_blocking = False
         self._tables: dict | None = None

@@ -1,4 +1,4 @@
-"""Tables that a loader's threads average over the first block: `features=ramet.Features(fuse=True)`."""
+"""Tables that a loader averages over the first block: `features=ramet.Features(fuse=True)`."""
 
 from __future__ import annotations
 

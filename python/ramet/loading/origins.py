@@ -35,9 +35,10 @@ def block_of(edge_index) -> Block | None:
 
 def known_edges(batch: Batch, index: int, edge_type: int):
     """What stands for the edges of a type of batch.blocks[index] and for no others while it lives: the engine's
-    BlockEdges, which those of a device have not."""
-    core = batch._core
-    return core.block_edges(index, edge_type) if batch.origin.device is None else (core, index, edge_type)
+    BlockEdges; for a batch of a device, which has none, what tells them apart, without keeping the batch."""
+    if batch.origin.device is None:
+        return batch._core.block_edges(index, edge_type)
+    return batch._token, index, edge_type  # noqa: SLF001
 
 
 def version_of(tensor) -> int | None:

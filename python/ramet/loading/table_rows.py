@@ -23,7 +23,7 @@ from ramet.tables.table import Table
 
 
 class Means(NamedTuple):
-    """The averages made by a loader's threads: known_edges() of theirs, whether they use the block's weights, and the
+    """The averages that a loader made: known_edges() of theirs, whether they use the block's weights, and the
     result."""
 
     edges: object
@@ -42,7 +42,7 @@ class Ready(NamedTuple):
 class TableRows:
     """Rows of a table at the sources of a block, for a layer that aggregates first: `aggregate(block, rows)` reads them
     straight from the table, decodes them on the way, and writes the sums alone. A loader with fuse=True hands its
-    `batch.x` out so, with the means over the first block, which its threads have computed ahead.
+    `batch.x` out so, with the means over the first block, which it has computed ahead.
 
     table: a ramet.Table, or what ramet.Table takes, of float32, float16, bfloat16 or scaled int8 rows. They are read
         when they are needed, so they must not change until then.
@@ -62,10 +62,10 @@ class TableRows:
 
     def __init__(self, table, n_id, block: Block | int, *, decode: bool = True, ready: Ready | None = None):
         self._table = _as_table(table, decode)
-        self._ids = n_id if devices.is_on_device(n_id) else _as_ids(n_id)
+        self._ids = _on_device(n_id) if devices.is_on_device(n_id) else _as_ids(n_id)
         self._num_dst = _num_dst(block, len(self._ids))
         self._decode = decode
-        self._ready = Ready() if ready is None else ready
+        self._ready = Ready(device=_device_of(n_id)) if ready is None else ready
         self._destinations = self._ready.destinations
 
     @property
@@ -142,7 +142,7 @@ class TableRows:
     def _gathered(self, count: int) -> torch.Tensor:
         if self._table.location == "device":
             dtype = "float32" if self._decode else None
-            return self._placed(self._table.gather(self._ids[:count], dtype=dtype))
+            return self._table.gather(self._ids[:count], dtype=dtype).to(self.device)
         rows, core = self._in_engine(self.n_id[:count])
         decode = self._decode and core.is_encoded
         gathered = core.gather(rows, threads=torch.get_num_threads(), decode=decode, out=None)
@@ -195,6 +195,18 @@ def _as_ids(n_id) -> torch.Tensor:
     if len(shape) != 1:
         raise ValueError(f"n_id has shape {list(shape)}, expected one dimension")
     return to_tensor(ids)
+
+
+def _on_device(n_id: torch.Tensor) -> torch.Tensor:
+    if n_id.dim() != 1:
+        raise ValueError(f"n_id has shape {list(n_id.shape)}, expected one dimension")
+    if n_id.is_floating_point() or n_id.is_complex() or n_id.dtype == torch.bool:
+        raise TypeError(f"n_id holds {dtype_name(n_id.dtype)}, expected integers")
+    return n_id.long()
+
+
+def _device_of(n_id) -> torch.device | None:
+    return n_id.device if devices.is_on_device(n_id) else None
 
 
 def _num_dst(block: Block | int, num_ids: int) -> int:

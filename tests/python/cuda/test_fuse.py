@@ -100,6 +100,18 @@ def test_tables_that_are_given(gpu, location, placement):
     assert same(means_of(batch), means_of(expected)) and same(batch.x.destinations, expected.x.destinations)
     assert same(aggregate(batch.blocks[0], batch.x, "min"), aggregate(expected.blocks[0], expected.x, "min"))
     assert same(batch.x.rows(), expected.x.rows()) and same(batch.x.n_id, expected.x.n_id)
+    assert batch.to("cpu").x.rows().device.type == "cpu"
+
+
+def test_ids_on_a_device_are_checked(gpu):
+    ids = torch.tensor([3, 0, 7], dtype=torch.int32, device=gpu)
+    rows = TableRows(ROWS, ids, 2)
+    assert rows.device == ids.device and rows.n_id.dtype == torch.int64
+    np.testing.assert_array_equal(rows.rows().cpu(), ROWS[[3, 0, 7]])
+    with pytest.raises(TypeError, match="n_id holds float32, expected integers"):
+        TableRows(ROWS, ids.float(), 2)
+    with pytest.raises(ValueError, match=r"n_id has shape \[3, 1\], expected one dimension"):
+        TableRows(ROWS, ids[:, None], 2)
 
 
 def test_a_layer_and_what_follows_a_batch(gpu):

@@ -1,5 +1,7 @@
 """The layers of ramet.nn against PyG's, with the same weights, on random blocks."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch_geometric.nn as pyg
@@ -8,7 +10,7 @@ from block_edges import edge_index_of, rows
 
 from ramet import nn
 from ramet._support.old_torch import IS_OLD
-from ramet.nn import BlockEdges
+from ramet.nn import BlockEdges, functions
 from ramet.nn.conv.linear import Linear
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -57,19 +59,38 @@ def test_a_layer_is_that_of_pyg(name, weighted, kind):
 
 
 @pytest.mark.parametrize("name", ["sage", "sage of two", "graph wide", "gin"])
-@pytest.mark.parametrize("own", [lambda x: x[:12], lambda x: x[::2][:12], lambda x: x.detach()[:12]])
-def test_the_gradient_of_rows_given_twice_is_the_sum_of_both(name, own):
-    """docs/semantics.md, section 20: to the bit, whichever rows destinations have."""
+@pytest.mark.parametrize("is_leaf", [False, True])
+def test_one_gradient_of_sources_and_destinations_is_the_sum_of_both(name, is_leaf, monkeypatch):
+    """docs/semantics.md, section 20: to the bit; made at once where a layer is given one tensor, a leaf or not."""
+    made = []
+    shared = functions._SumBesideOwn
+    monkeypatch.setattr(
+        functions, "_SumBesideOwn", SimpleNamespace(apply=lambda *given: made.append(1) or shared.apply(*given))
+    )
     edges = block(*BLOCKS["small"])
     conv = pair(LAYERS[name])[0]
-    x = rows(edges.num_src, WIDTH).requires_grad_()
-    other, theirs = x.detach().clone().requires_grad_(), x.detach().clone().requires_grad_()
-    out, expected = conv((x, own(x)), edges), conv((other, own(theirs)), edges)
+    x, other, theirs = (rows(edges.num_src, WIDTH).requires_grad_() for _ in range(3))
+    out = conv(x if is_leaf else x * 1, edges)
+    assert made == [1]
+    expected = conv((other, theirs[: edges.num_dst]), edges)
     assert torch.equal(out, expected)
     grad = rows(*out.shape, seed=3)
     out.backward(grad)
     expected.backward(grad)
-    assert torch.equal(x.grad, other.grad if theirs.grad is None else other.grad + theirs.grad)
+    assert torch.equal(x.grad, other.grad + theirs.grad)
+    own = x[: edges.num_dst]
+    torch.autograd.grad(conv((x, own), edges).sum(), own)  # the caller's own tensor
+    assert made == [1]
+
+
+def test_weights_of_edges_keep_their_gradient():
+    """docs/semantics.md, section 20: also where the edges have them, not the call."""
+    edges = block(*BLOCKS["small"])
+    weights = rows(edges.num_edges, seed=4).requires_grad_()
+    weighted = BlockEdges(edges.indptr, edges.indices, edges.num_src, weights)
+    x = rows(edges.num_src, WIDTH).requires_grad_()
+    pair(LAYERS["sage"])[0](x, weighted).sum().backward()
+    assert weights.grad is not None
 
 
 @pytest.mark.skipif(not IS_OLD, reason="test_compile.py compiles the same layers, each in one graph")

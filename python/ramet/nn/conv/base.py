@@ -77,6 +77,7 @@ class Conv(torch.nn.Module):
         if not one and not is_table(x_dst):
             _require_rows(x_dst, edges.num_dst, "destinations")
             _require_kind(x_dst, edges)
+            x_dst = x_dst.view_as(x_dst)  # the caller's tensor gets its own gradient: see _share_gradient()
         return edges, x_src, _first(x_dst, edges.num_dst, "destinations")
 
 
@@ -152,25 +153,29 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
 
 
 def reduced_and_own(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight) -> tuple:
-    """(aggregate(edges, x_src, reduce, edge_weight), x_dst), with one gradient where these are rows of one tensor."""
-    if reduce in ("sum", "mean") and _share_gradient(x_src, x_dst, edge_weight):
+    """(aggregate(edges, x_src, reduce, edge_weight), x_dst), with one gradient where the layer was given one tensor."""
+    weights = edges.edge_weight if edge_weight is None else edge_weight
+    if reduce in ("sum", "mean") and _share_gradient(x_src, x_dst, weights):
         return aggregate_beside_own(edges, x_src, reduce, edge_weight)
     return aggregate(edges, x_src, reduce, edge_weight), x_dst
 
 
-def _share_gradient(x_src, x_dst, edge_weight) -> bool:
-    """Whether `x_dst` is the first rows of `x_src`, whose gradient is wanted, while that of weights is not."""
-    if x_dst is None or not (torch.is_grad_enabled() and x_dst.requires_grad) or is_table(x_src) or is_traced(x_src):
+def _share_gradient(x_src, x_dst, weights) -> bool:
+    """Whether Conv.inputs() made `x_dst` of `x_src`, whose gradient is wanted, while that of weights is not."""
+    if x_dst is None or not torch.is_grad_enabled() or is_table(x_src) or is_traced(x_src):
         return False
-    if forward_ad._current_level >= 0 or (edge_weight is not None and edge_weight.requires_grad):  # noqa: SLF001
+    if forward_ad._current_level >= 0 or (weights is not None and weights.requires_grad):  # noqa: SLF001 (torch's)
         return False
-    return x_src.requires_grad and _first_rows(x_dst) == _first_rows(x_src)
+    return x_src.requires_grad and x_dst.requires_grad and _are_first_rows(x_dst, x_src)
 
 
-def _first_rows(x) -> tuple:
-    """What a tensor has in common with its first rows: to whom its gradient goes, where it begins, and its rows."""
-    viewed = x._base if x._is_view() else x  # noqa: SLF001 (torch's)
-    return id(viewed), x.data_ptr(), x.stride(), x.shape[1:]
+def _are_first_rows(own, x) -> bool:
+    """Whether own is x[:n], and its gradient goes to x."""
+    if own.grad_fn is None or own.grad_fn.name() != "SliceBackward0":
+        return False
+    source, output = own.grad_fn.next_functions[0]
+    is_of_x = getattr(source, "variable", None) is x if x.is_leaf else (source, output) == (x.grad_fn, x.output_nr)
+    return is_of_x and own.data_ptr() == x.data_ptr() and own.stride() == x.stride()
 
 
 def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
