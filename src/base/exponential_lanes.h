@@ -17,6 +17,9 @@ constexpr bool is_weight(double value) {
   return (value >= kSmallestWeight && value <= kLargestWeight) || value == 0;
 }
 
+// A float is a weight unless it is negative, infinite or not a number: as an integer, too large.
+inline constexpr uint32_t kLargestFloat = 0x7f7fffff;
+
 inline constexpr uint64_t kBitsOfInteger = 0x4330000000000000ULL;  // + v: the double 2^52 + v
 
 // Exact.

@@ -20,11 +20,11 @@ struct CudaEdgeSumArgs {
   // [num_ids], of a table: edge e has row ids[indices[e]] of x. nullptr: row indices[e].
   const int64_t* ids = nullptr;
   int64_t num_ids = 0;
-  const float* scale =
-      nullptr;  // of int8 that is multiplied by it: [num_rows] by row, else [width]
+  // Of int8 that is multiplied by it: [num_rows] by row, else [width].
+  const float* scale = nullptr;
   bool scales_rows = false;
-  const float* weights =
-      nullptr;  // [num_edges, heads], each for width / heads columns; nullptr: all are 1
+  // [num_edges, heads], each for width / heads columns; nullptr: all are 1.
+  const float* weights = nullptr;
   int64_t heads = 1;
   bool is_mean = false;
   void* out;        // [num_dst, width]

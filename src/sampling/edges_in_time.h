@@ -105,8 +105,8 @@ class EdgesInTime {
     return in(stored, row, allowed, codes);
   }
 
-  // The same of a row of fewer than 2^32 edges. Writes their numbers to `found`, which has room for
-  // those of the row and kWithinPadding; returns how many there are.
+  // The edges of in(), of a row of fewer than 2^32. Writes their numbers to `found`, which has room
+  // for those of the row and kWithinPadding; returns how many there are.
   template <typename Index>
   int64_t find(std::span<const Index> stored,
                const Row& row,
@@ -335,7 +335,8 @@ class RuleInTime {
 
   // Besides those of the picks.
   [[nodiscard]] bool reads_sources() const {
-    if constexpr (requires { rule_.reads_sources(); }) return edges_.reads_sources();
+    if constexpr (requires { rule_.reads_sources(); })
+      return rule_.reads_sources() || edges_.reads_sources();
     return true;
   }
 

@@ -29,18 +29,16 @@ void copy_sources(const RelationTask<Id>& task,
                   Out* out) {
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
   const Index* const of_row = stored.data() + row.begin;
-  bool all_are_nodes = true;
+  int64_t bad = -1, bad_id = 0;  // others may write to what is read
   edges.for_each([&](int64_t x) {
     const Index id = of_row[x];
-    all_are_nodes &= static_cast<uint64_t>(id) < bound;
+    if (static_cast<uint64_t>(id) >= bound && bad < 0) [[unlikely]] {
+      bad = x;
+      bad_id = id;
+    }
     *out++ = static_cast<Out>(id);
   });
-  if (all_are_nodes) [[likely]]
-    return;
-  edges.for_each([&](int64_t x) {
-    if (static_cast<uint64_t>(of_row[x]) >= bound)
-      throw_bad_source(task.edges, row.begin + x, of_row[x], task.num_src_nodes);
-  });
+  if (bad >= 0) throw_bad_source(task.edges, row.begin + bad, bad_id, task.num_src_nodes);
 }
 
 template <typename T>

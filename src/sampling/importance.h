@@ -102,7 +102,6 @@ class HopImportance {
   // Tables for candidates are made as `graph` affords them. Before the first start(). `disjoint`:
   // candidates are nodes of trees. At most `threads` work on an iteration.
   void prepare(const Graph& graph, const Labor& method, bool disjoint, int threads);
-  [[nodiscard]] int64_t iterations() const { return method_.iterations; }
   // Clears the hop before. `listed`: ids() will be asked for.
   void start(bool listed);
   // All edge types of the hop, and then these again: their sources are those of the hop.
@@ -130,6 +129,7 @@ class HopImportance {
   }
 
  private:
+  [[nodiscard]] int64_t iterations() const { return method_.iterations; }
   struct OfType {
     NodeIndex<Id> index;  // of candidates; empty where numbers are ids
     int64_t num_nodes = 0;

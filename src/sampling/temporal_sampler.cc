@@ -69,6 +69,8 @@ class EvenlyRule {
     }
     int64_t size = 0;
     for (size_t i = begin; i < end; ++i) {
+      if (edges_.reads_sources() && i + 2 * kAhead < rows.size())
+        request_sources(stored, rows[i + 2 * kAhead]);
       if (i + kAhead < rows.size()) edges_.request(stored, rows[i + kAhead]);
       const int64_t found =
           edges_.find(stored, rows[i], task_.allowed[first + i], found_.data() + size);
@@ -176,12 +178,13 @@ class LatestRule {
       if (rank == kth) tied_.emplace_back(0, x);
       return rank <= kth;
     });
-    if (std::ssize(tied_) > of_kth) {
+    const int64_t taken = std::min(of_kth, std::ssize(tied_));  // times may change
+    if (std::ssize(tied_) > taken) {
       for (auto& [time, x] : tied_)
         time = edges_.time(stored, row.begin + x);
-      std::nth_element(tied_.begin(), tied_.end() - of_kth, tied_.end());
+      std::nth_element(tied_.begin(), tied_.end() - taken, tied_.end());
     }
-    std::transform(tied_.end() - of_kth, tied_.end(), std::back_inserter(latest_),
+    std::transform(tied_.end() - taken, tied_.end(), std::back_inserter(latest_),
                    [](const auto& edge) { return edge.second; });
     std::sort(latest_.begin(), latest_.end());
   }

@@ -97,7 +97,7 @@ uint16_t TimeCodes::code(int64_t time) const {
 
 CodeSpan TimeCodes::of(const TimeSpan& span) const {
   const uint16_t first = code(span.first), last = code(span.last);
-  return {first, last, begins_[first]<span.first, last_time(last)> span.last};
+  return {first, last, (begins_[first] < span.first), (last_time(last) > span.last)};
 }
 
 CodeSpan TimeCodes::last_part(const CodeSpan& span, double part) const {

@@ -1,7 +1,7 @@
 // TimeCodes: the times of edges in 16 bits each, in the order of the edges, so that a row's times
 // are read side by side, wherever they are stored, and few bytes of them.
 //
-// Times are cut into some ten thousand spans that have about as many edges each. An edge's code is
+// Times are cut into up to 65,001 spans that have about as many edges each. An edge's code is
 // the number of its span. Only where a span is allowed in part does the time itself have to be
 // read. Immutable; any thread may use it.
 #pragma once

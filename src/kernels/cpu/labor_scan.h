@@ -25,9 +25,8 @@ inline constexpr double kProbableSlack = 1 + 0x1p-40;  // more than products are
 inline constexpr int64_t kLaborAhead = 512;
 
 // The largest word that is accepted. A mixed word needs normals, unless a look at its two words is
-// enough: cos n0 + sin n1 stays below z where n0 < a and n1 < b for a corner (a, b) of the line cos
-// a
-// + sin b = z. Words are upper tails, so both are above the corner's words then, in `now` and
+// enough: cos n0 + sin n1 stays below z where n0 < a and n1 < b for a corner (a, b) of the line
+// cos a + sin b = z. Words are upper tails, so both are above the corner's words then, in `now` and
 // `next`. With four corners hardly more sources remain than are accepted.
 inline constexpr int kCorners = 4;
 struct WordBound {

@@ -8,6 +8,7 @@
 
 #include "base/exponential_lanes.h"
 #include "labor_scan.h"
+#include "lanes.h"
 
 namespace ramet {
 
@@ -22,24 +23,10 @@ double ordered_sum_lanes(const double* weights, int64_t count) {
   return all_are ? sum : __builtin_nan("");
 }
 
-// Whether all 32-bit lanes are at most `most`.
-template <typename L>
-bool none_above(typename L::U32 lanes, uint32_t most) {
-  const auto bound = L::fill32(most);
-  return L::bits(L::is_equal(L::max32(lanes, bound), bound)) == (1U << L::kCount) - 1;
-}
-template <typename L>
-bool none_below(typename L::U32 lanes, uint32_t least) {
-  const auto bound = L::fill32(least);
-  return L::bits(L::is_equal(L::min32(lanes, bound), bound)) == (1U << L::kCount) - 1;
-}
-
 // All sums of floats are multiples of the last bit of the lowest. Where that is at least 2^-53 of
-// the whole sum they are exact; the lowest itself is then at least 2^-29 of it. As integers, floats
-// that are no weights are too large.
+// the whole sum they are exact; the lowest itself is then at least 2^-29 of it.
 template <typename L>
 double ordered_sum_lanes(const float* weights, int64_t count) {
-  constexpr uint32_t kLargest = 0x7f7fffff;
   const auto minus_1 = L::fill32(~0U);
   auto highest = L::fill32(0), lowest = minus_1;  // lowest less 1: 0 is no lowest
   auto low = L::fill_f64(0), high = low;
@@ -58,14 +45,14 @@ double ordered_sum_lanes(const float* weights, int64_t count) {
     L::store_f32(rest, L::load_f32(weights + i, static_cast<int>(count - i)));
     add(rest);
   }
-  if (!none_above<L>(highest, kLargest)) return __builtin_nan("");
+  if (!all_at_most<L>(highest, L::fill32(kLargestFloat))) return __builtin_nan("");
   alignas(64) double sums[L::kCount / 2];
   L::store_f64(sums, L::add_f64(low, high));
   double sum = 0;
   for (const double of_lane : sums)
     sum += of_lane;
   const uint32_t least = __builtin_bit_cast(uint32_t, static_cast<float>(sum * 0x1p-28));
-  if (none_below<L>(lowest, least - 1)) return sum;
+  if (all_at_most<L>(L::fill32(least - 1), lowest)) return sum;
   sum = 0;
   for (i = 0; i < count; ++i)
     sum += static_cast<double>(weights[i]);

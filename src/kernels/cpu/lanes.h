@@ -33,4 +33,10 @@ typename L::U64 scale(typename L::U64 r, typename L::U64 n) {
   return L::add64(high, L::template shift_right<32>(low));
 }
 
+// Whether `a` is at most `b` in all 32-bit lanes.
+template <typename L>
+bool all_at_most(typename L::U32 a, typename L::U32 b) {
+  return L::bits(L::is_equal(L::max32(a, b), b)) == (1U << L::kCount) - 1;
+}
+
 }  // namespace ramet

@@ -41,15 +41,6 @@ double sum_lanes(const double* weights, int64_t count) {
   return total;
 }
 
-// Whether `a` is at most `b` in all 32-bit lanes.
-template <typename L>
-bool all_at_most(typename L::U32 a, typename L::U32 b) {
-  return L::bits(L::is_equal(L::max32(a, b), b)) == (1U << L::kCount) - 1;
-}
-
-// A float is a weight unless it is negative, infinite or not a number: as an integer, too large.
-inline constexpr uint32_t kLargestFloat = 0x7f7fffff;
-
 template <typename L>
 double sum_lanes(const float* weights, int64_t count) {
   auto highest = L::fill32(0);

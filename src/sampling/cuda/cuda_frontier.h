@@ -65,9 +65,9 @@ class CudaFrontier {
   void finish_batch();
 
  private:
-  // `count` values of the device's, when it has been waited for.
   [[nodiscard]] bool is_monotonic() const { return options_.time && options_.time->monotonic; }
   void download_paths(size_t type);
+  // `count` values of the device's, when it has been waited for.
   [[nodiscard]] Array download(DType dtype, const void* from, int64_t count) const;
   // Of new own nodes; empty where the graph is whole.
   [[nodiscard]] std::span<const int64_t> rows_of_part(size_t type);

@@ -39,7 +39,6 @@ class CudaImportances {
   // Then: the c of every row.
   void solve(std::span<CudaRelationBuilder> relations) { solve(relations, false); }
 
-  [[nodiscard]] int64_t iterations() const { return iterations_; }
   // Of the candidates of a node type: their list, p, and largest c in an iteration.
   [[nodiscard]] const CudaNodes& candidates(size_t type) const { return types_[type].nodes; }
   [[nodiscard]] const double* p(int type) const;

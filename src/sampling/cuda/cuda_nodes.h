@@ -2,7 +2,7 @@
 // NodeIndex is on the host. The table has 4 bytes for every node of the graph and is empty between
 // batches; those that a batch filled are emptied after it, or all, where it was left in the middle.
 // Nodes of disjoint trees are keys (sampling/trees.h), whose table has 12 bytes for each of two to
-// four times as many keys as the batch may have, and is emptied before each batch.
+// four times as many keys as the batch may have, and is emptied before each batch, and by keep().
 #pragma once
 
 #include <cstdint>
@@ -55,10 +55,9 @@ class CudaNodes {
   [[nodiscard]] bool has_keys() const { return tree_keys_ != nullptr; }
   [[nodiscard]] int id_bits() const { return tree_keys_->id_bits(); }
   [[nodiscard]] const int64_t* ids() const { return nodes_.data(); }  // or keys
-  // Of the seeds, or nullptr.
+  // Of the nodes that were given, or nullptr.
   [[nodiscard]] const int64_t* rows() const { return has_rows_ ? rows_.data() : nullptr; }
-  [[nodiscard]] int64_t size() const { return size_; }  // as set, or of the seeds
-  [[nodiscard]] int64_t most() const { return most_; }  // at least so many as there are
+  [[nodiscard]] int64_t size() const { return size_; }  // as set, or of the nodes that were given
 
  private:
   [[nodiscard]] CudaNodeList list() const;
