@@ -212,18 +212,18 @@ TEST_CASE("kernels find the sources that their own probabilities accept, and all
 }
 
 TEST_CASE("kernels look up importances, of which they may know ranks") {
-  constexpr size_t kNodes = 1000, kMost = 40;
-  std::vector<double> table(kNodes), values(9), inverses(9);
-  std::vector<uint16_t> ranks(kNodes);
+  constexpr size_t kEntries = 1000, kMost = 40;
+  std::vector<double> table(kEntries), values(9), inverses(9);
+  std::vector<uint16_t> ranks(kEntries);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = 1 / static_cast<double>(i + 3);
     inverses[i] = 1 / values[i];
   }
-  for (size_t i = 0; i < kNodes; ++i) {
+  for (size_t i = 0; i < kEntries; ++i) {
     ranks[i] = static_cast<uint16_t>(mix64(i) % values.size());
     table[i] = values[ranks[i]];
   }
-  const auto number = random_ids<int32_t>(kMost + kNumbersAhead + kLaborPadding, kNodes - 1, 3);
+  const auto number = random_ids<int32_t>(kMost + kNumbersAhead + kLaborPadding, kEntries - 1, 3);
   for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
     for (size_t count = 0; count <= kMost; ++count) {
       std::vector<double> p(count + kLaborPadding), inverse(p), p_of_rank(p), inverse_of_rank(p);

@@ -201,7 +201,7 @@ def _on_device(n_id: torch.Tensor) -> torch.Tensor:
     if n_id.dim() != 1:
         raise ValueError(f"n_id has shape {list(n_id.shape)}, expected one dimension")
     if n_id.is_floating_point() or n_id.is_complex() or n_id.dtype == torch.bool:
-        raise TypeError(f"n_id holds {dtype_name(n_id.dtype)}, expected integers")
+        raise TypeError(f"n_id has dtype {dtype_name(n_id.dtype)}; ids are integers")
     return n_id.long()
 
 

@@ -108,7 +108,7 @@ def test_ids_on_a_device_are_checked(gpu):
     rows = TableRows(ROWS, ids, 2)
     assert rows.device == ids.device and rows.n_id.dtype == torch.int64
     np.testing.assert_array_equal(rows.rows().cpu(), ROWS[[3, 0, 7]])
-    with pytest.raises(TypeError, match="n_id holds float32, expected integers"):
+    with pytest.raises(TypeError, match="has dtype float32; ids are integers"):
         TableRows(ROWS, ids.float(), 2)
     with pytest.raises(ValueError, match=r"n_id has shape \[3, 1\], expected one dimension"):
         TableRows(ROWS, ids[:, None], 2)
