@@ -35,7 +35,7 @@ struct alignas(sizeof(typename Element::Stored) * kColumns) Unit {
 };
 
 // The row of x of an edge with this source; one outside of x where there is none.
-__device__ int64_t row_of(const CudaEdgeSumArgs& args, int source) {
+__device__ int64_t row_of_source(const CudaEdgeSumArgs& args, int source) {
   if (args.ids == nullptr) return source;
   return source >= 0 && source < args.num_ids ? __ldg(args.ids + source) : -1;
 }
@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(kWarpsOfBlock* kWarpLanes) sum_edges(CudaEdgeS
       scale_of[c] = __ldg(args.scale + column + c);
   for (int64_t first = std::max(begin_of_row, int64_t{0}); first < end; first += kWarpLanes) {
     const int count = static_cast<int>(std::min(end - first, int64_t{kWarpLanes}));
-    const int64_t own_row = lane < count ? row_of(args, __ldg(args.indices + first + lane)) : 0;
+    const int64_t own_row =
+        lane < count ? row_of_source(args, __ldg(args.indices + first + lane)) : 0;
     for (int begin = 0; begin < count; begin += kRowsInFlight) {
       Unit<Element, kColumns> row[kRowsInFlight];
       float weight[kRowsInFlight], scale[kRowsInFlight];
