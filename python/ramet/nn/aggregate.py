@@ -61,8 +61,10 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
 
 
 def aggregate_beside_own(edges: BlockEdges, x, reduce: str, edge_weight=None) -> tuple:
-    """(aggregate(edges, x, reduce, edge_weight), x[: num_dst]), whose gradients are added where the first is made. For
-    the "sum" or "mean" of x [num_src or more, width], with weights that have no gradient."""
+    """(aggregate(edges, x, reduce, edge_weight), x[: num_dst]), with one gradient for x.
+
+    For the "sum" or "mean" of x [num_src or more, width], with weights that have no gradient.
+    """
     weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
     reduce, weights = own_weights(edges, reduce) if weights is None else (reduce, weights)
     rows, weights = _arguments(x, weights)
@@ -99,7 +101,7 @@ def _reduced(edges: BlockEdges, x, reduce: str, weights):
 
 
 def _arguments(x, weights) -> tuple:
-    """(x, weights) as operators take them: rows of two dimensions, as memory holds them, and weights that fit them."""
+    """(x, weights) as operators take them: contiguous rows of two dimensions, and weights of the dtype of sums."""
     rows = (x if x.dim() == 2 else x.flatten(1) if x.dim() > 2 else x[:, None]).contiguous().resolve_neg()
     if weights is not None:
         if weights.shape[1] == 0 or rows.shape[1] % weights.shape[1]:

@@ -25,8 +25,10 @@ def aggregate(edges, x, reduce: str, weights=None):
 
 
 def aggregate_beside_own(edges, x, weights, reduce: str):
-    """(aggregate(edges, x, "sum" or "mean", weights), x[: edges.num_dst]), for weights without a gradient. Backward
-    makes one gradient of both, where autograd would make one of each, and one of zeros but for the first rows."""
+    """(aggregate(edges, x, "sum" or "mean", weights), x[: edges.num_dst]), for weights without a gradient.
+
+    Backward adds the second gradient to the first in place. Autograd would make a tensor of as many rows for it.
+    """
     return _SumBesideOwn.apply(x, weights, edges, reduce)
 
 
