@@ -8,6 +8,7 @@
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
 //   number_edges  numbers of in-edges, of which the smallest are picked
+//   number_tries  the smallest number for in-edges that rejection draws
 //   mark_*    else a bit for every in-edge that is picked, and then
 //   rank, take_marked      where each row's picks go, and their positions
 //   sum_weights  how many picks each row gives that are made by weights and may repeat; then pick
@@ -142,6 +143,16 @@ struct CudaWeights {
   uint64_t* bad = nullptr;     // the number of a destination: what is no weight counts as 0
 };
 
+// Draws by rejection, base/rejection.h. Rows that do not draw so are left alone.
+struct CudaTries {
+  CudaRows rows;
+  const int64_t* indptr;  // of the edge type
+  CudaWeights weights;    // or none: nothing is drawn so
+  int64_t fanout;
+  bool replace;
+  DrawKeys keys;
+};
+
 struct CudaPickArgs {
   CudaRows rows;
   int64_t num_picks;
@@ -152,6 +163,7 @@ struct CudaPickArgs {
   // Picks that repeat by weights: their running sums in each row, and where a row's begin.
   const double* sums = nullptr;
   const int64_t* sums_before = nullptr;
+  CudaTries tries = {};  // which take the place of the first ones
 };
 
 // A bit for every in-edge: 32 to the word, and kCudaItems to the block, of which there are whole
@@ -358,6 +370,7 @@ struct CudaSamplingKernels {
   void (*mark_floyd)(int device, const CudaMarkArgs& args, void* stream);
   void (*mark_labor)(int device, const CudaMarkLaborArgs& args, void* stream);
   void (*number_edges)(int device, const CudaNumberEdgesArgs& args, void* stream);
+  void (*number_tries)(int device, const CudaTries& args, uint64_t* number, void* stream);
   void (*mark_smallest)(int device, const CudaMarkSmallestArgs& args, void* stream);
   void (*sum_weights)(int device, const CudaSumWeightsArgs& args, void* stream);
   void (*rank)(int device, const CudaRankArgs& args, void* stream);

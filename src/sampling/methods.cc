@@ -1,6 +1,7 @@
 #include "methods.h"
 
 #include <string>
+#include <vector>
 
 #include "labor_sampler.h"
 #include "ramet/cuda_sampler.h"
@@ -76,18 +77,33 @@ template <typename Id>
 class WeightedMethod final : public RelationSampler<Id> {
  public:
   WeightedMethod(const Weighted& method, const HopOptions& options, HopScratch<Id>& scratch)
-      : method_(method), options_(options), scratch_(scratch) {}
+      : method_(method), options_(options), scratch_(scratch) {
+    for (const EdgeType& edges : options.graph->edge_types())
+      bounds_.push_back(bounds_of(edges));
+  }
 
   Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
     const int threads = options_.threads;
-    return sample_weighted(with_parts(task, scratch_.parts, threads), keys, method_, scratch_.scan,
+    const WeightedDraws draws{keys, method_, options_.sample.dependent > 1,
+                              bounds_[task.edge_type]};
+    return sample_weighted(with_parts(task, scratch_.parts, threads), draws, scratch_.scan,
                            *options_.pool, threads);
   }
 
  private:
+  // What is writable may have been written to, and dependent minibatches do not reject.
+  DerivedArrays::Slot* bounds_of(const EdgeType& edges) const {
+    const auto weights = edges.tables.find(method_.table);
+    if (options_.sample.dependent > 1 || weights == edges.tables.end() ||
+        weights->second.writable || edges.indptr.writable || edges.read_by_row)
+      return nullptr;
+    return &options_.graph->derived().slot("bounds of " + method_.table + " by " + edges.encoded);
+  }
+
   const Weighted method_;
   const HopOptions& options_;
   HopScratch<Id>& scratch_;
+  std::vector<DerivedArrays::Slot*> bounds_;  // by edge type
 };
 
 template <typename Id>

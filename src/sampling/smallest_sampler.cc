@@ -12,6 +12,7 @@
 #include "edges_in_time.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
+#include "row_bounds.h"
 #include "smallest_edges.h"
 #include "weighted_rule.h"
 #include "weights.h"
@@ -137,6 +138,19 @@ Relation scan(const RelationTask<Id>& task,
   return task.excluded == nullptr ? scan_all(EveryEdge()) : scan_all(RemainingEdges<Id>(task));
 }
 
+// Once as many rows were drawn from as there are; nullptr before.
+template <typename Weight, typename Id>
+const RowBounds<Weight>* bounds_of(const RelationTask<Id>& task,
+                                   const WeightedDraws& draws,
+                                   const Array& table,
+                                   int threads) {
+  if (draws.bounds == nullptr || task.fanout == 0) return nullptr;
+  draws.bounds->add_work(task.num_dst(), task.edges.indptr.rows() - 1, [&] {
+    return RowBounds<Weight>::make(table, task.edges, threads);
+  });
+  return draws.bounds->template get<RowBounds<Weight>>();
+}
+
 }  // namespace
 
 template <typename Id>
@@ -152,18 +166,18 @@ Relation sample_smallest_words(const RelationTask<Id>& task,
 
 template <typename Id>
 Relation sample_weighted(const RelationTask<Id>& task,
-                         const DrawKeys& hop_keys,
-                         const Weighted& method,
+                         const WeightedDraws& draws,
                          ScanScratch<Id>& scratch,
                          BufferPool& pool,
                          int threads) {
   const auto sample = [&]<typename Weight>(const Array& table) {
+    const RowBounds<Weight>* const bounds = bounds_of<Weight>(task, draws, table, threads);
     return scan(task, scratch, pool, threads, [&]<typename Edges>(Edges edges) {
-      return WeightedRule<Id, Weight, Edges>(task, hop_keys, method, table, std::move(edges));
+      return WeightedRule<Id, Weight, Edges>(task, draws, table, bounds, std::move(edges));
     });
   };
   if (task.fanout == 0) return sample.template operator()<float>({});
-  const Array& table = task.edges.tables.at(method.table);
+  const Array& table = task.edges.tables.at(draws.method.table);
   return table.dtype == DType::kFloat32 ? sample.template operator()<float>(table)
                                         : sample.template operator()<double>(table);
 }
@@ -173,14 +187,12 @@ template Relation sample_smallest_words(
 template Relation sample_smallest_words(
     const RelationTask<int64_t>&, const DrawKeys&, ScanScratch<int64_t>&, BufferPool&, int);
 template Relation sample_weighted(const RelationTask<int32_t>&,
-                                  const DrawKeys&,
-                                  const Weighted&,
+                                  const WeightedDraws&,
                                   ScanScratch<int32_t>&,
                                   BufferPool&,
                                   int);
 template Relation sample_weighted(const RelationTask<int64_t>&,
-                                  const DrawKeys&,
-                                  const Weighted&,
+                                  const WeightedDraws&,
                                   ScanScratch<int64_t>&,
                                   BufferPool&,
                                   int);

@@ -6,6 +6,8 @@
 
 #include "base/draw_keys.h"
 #include "edge_scan.h"
+#include "ramet/derived_arrays.h"
+#include "ramet/sample_options.h"
 #include "relation_builder.h"
 
 namespace ramet {
@@ -18,11 +20,17 @@ template <typename Id>
                                              BufferPool& pool,
                                              int threads);
 
+struct WeightedDraws {
+  DrawKeys hop_keys;
+  const Weighted& method;
+  bool dependent;               // minibatches depend on each other
+  DerivedArrays::Slot* bounds;  // of RowBounds, or nullptr: weights may change
+};
+
 // In proportion to the edge table of the method.
 template <typename Id>
 [[nodiscard]] Relation sample_weighted(const RelationTask<Id>& task,
-                                       const DrawKeys& hop_keys,
-                                       const Weighted& method,
+                                       const WeightedDraws& draws,
                                        ScanScratch<Id>& scratch,
                                        BufferPool& pool,
                                        int threads);

@@ -8,16 +8,20 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/draw_keys.h"
 #include "base/prefetch.h"
+#include "base/rejection.h"
 #include "edge_scan.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
 #include "relation_builder.h"
+#include "row_bounds.h"
 #include "smallest_edges.h"
+#include "smallest_sampler.h"
 #include "weights.h"
 
 namespace ramet {
@@ -57,24 +61,31 @@ struct CountedStreams {
 };
 inline constexpr CountedStreams kCountedStreams;
 
-// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
-// exponential number divided by the weight is the time at which an edge is drawn, if edges are
-// drawn one after the other in proportion to the weights that are left. Of one thread.
+// Draws by rejection (base/rejection.h) where that costs less than to look at the whole row. Else, or
+// where tries did not suffice: Efraimidis, Spirakis: "Weighted random sampling with a reservoir",
+// 2006. An exponential number divided by the weight is the time at which an edge is drawn, if edges
+// are drawn one after the other in proportion to the weights that are left. Of one thread.
 template <typename Id, typename Weight, typename RowEdges>
 class WeightedRule {
  public:
   static constexpr bool reads_sources() { return false; }
 
+  // `bounds`: or nullptr. kInvalidArgument: too many picks.
   WeightedRule(const RelationTask<Id>& task,
-               const DrawKeys& hop_keys,
-               const Weighted& method,
+               const WeightedDraws& draws,
                const Array& table,
+               const RowBounds<Weight>* bounds,
                RowEdges edges)
       : task_(task),
-        hop_keys_(hop_keys),
-        method_(method),
+        hop_keys_(draws.hop_keys),
+        method_(draws.method),
+        rejects_(!draws.dependent),
         weights_(table.as<Weight>()),
-        edges_(std::move(edges)) {}
+        bounds_(bounds),
+        edges_(std::move(edges)) {
+    if (method_.replace && task.fanout > kMaxPicks / std::max<int64_t>(task.num_dst(), 1))
+      throw_too_many_picks(task.edges, task.fanout, task.num_dst(), kMaxPicks);
+  }
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
@@ -83,30 +94,125 @@ class WeightedRule {
     picked_.clear();
     if (task_.fanout == kAllNeighbors || (!method_.replace && task_.fanout >= edges.size())) {
       take_positive(row, edges);
-    } else if (method_.replace) {
-      draw(keys, row, edges);
     } else {
-      draw_distinct(keys, row, edges);
+      if (rejects_ && edges.size() == row.degree) draw_by_tries(keys, row, bound_of(row, i));
+      draw_rest(keys, row, edges);
     }
     picks.take_unread(std::ssize(picked_),
                       [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
   }
 
-  // Asks for the weights of a row that will be drawn from soon.
+  // Asks for what is known of a row that will be drawn from soon, and for its weights.
   template <typename Index>
-  void request(std::span<const Index> /*stored*/, const Row& row) const {
-    constexpr int64_t kMost = 512;  // the hardware sees the rest
-    constexpr int64_t kWeightsOfLine = 64 / sizeof(Weight);
-    const Weight* of_row = weights_.data() + row.begin;
-    for (int64_t x = 0; x < std::min(row.degree, kMost); x += kWeightsOfLine)
-      prefetch(of_row + x);
+  void request(std::span<const Index> /*stored*/, const Row& row, size_t i) const {
+    if (bounds_ == nullptr || !may_reject(task_.fanout, method_.replace, row.degree))
+      return request_whole(weights_.data() + row.begin, row.degree);
+    prefetch(bounds_->data() + number_of_row(i));
+    if (row.degree > kMostRequested) return request_tries(row, i);
+    request_whole(bounds_->codes() + row.begin, row.degree);
   }
 
  private:
   static constexpr int64_t kSpan = kWeightedSpan;
+  static constexpr int64_t kFew = 32;             // picks that are kept in order
+  static constexpr int64_t kMostRequested = 512;  // of a row; the hardware sees the rest
   static constexpr double kNoBound = std::numeric_limits<double>::max();
   template <typename T>
   using OfSpan = std::array<T, kSpan + kWeightedPadding>;
+
+  template <typename T>
+  static void request_whole(const T* of_row, int64_t degree) {
+    for (int64_t x = 0; x < std::min(degree, kMostRequested); x += 64 / sizeof(T))
+      prefetch(of_row + x);
+  }
+
+  void request_tries(const Row& row, size_t i) const {
+    alignas(64) uint64_t position[2 * kTriesAtOnce];
+    kernel_.tries(node_keys(hop_keys_, task_.dst_nodes()[i]), row.degree, 2 * kTriesAtOnce,
+                  position);
+    for (const uint64_t x : position)
+      prefetch(bounds_->codes() + row.begin + x);
+  }
+
+  [[nodiscard]] int64_t number_of_row(size_t i) const {
+    return task_.dst_rows.row(task_.dst_nodes()[i]);
+  }
+  [[nodiscard]] RowBound<Weight> bound_of(const Row& row, size_t i) const {
+    return bounds_ != nullptr ? bounds_->data()[number_of_row(i)]
+                              : row_bound(weights_.data() + row.begin, row.degree);
+  }
+
+  // Picks of a whole row, until they are as many as wanted, or tries have been enough.
+  void draw_by_tries(const DrawKeys& keys, const Row& row, const RowBound<Weight>& bound) {
+    const int64_t k = task_.fanout;
+    if (!draws_by_rejection(k, method_.replace, row.degree, bound.tries)) return;
+    const int64_t most = most_tries(k, bound.tries);
+    const TriedRow<Weight> tried{weights_.data() + row.begin,
+                                 bounds_ != nullptr ? bounds_->codes() + row.begin : nullptr,
+                                 row.degree, static_cast<double>(bound.largest)};
+    tried_.clear();
+    for (int64_t t = 0; t < most && std::ssize(picked_) < k;) {
+      const int64_t likely = (k - std::ssize(picked_)) * bound.tries + kTriesAtOnce - 1;
+      const int64_t count =
+          std::min({likely / kTriesAtOnce * kTriesAtOnce, most - t, kWeightedSpan});
+      take_tries(scan_.accepted(keys, tried, t, count, found_.data()));
+      t += count;
+    }
+    if (k > kFew) std::sort(picked_.begin(), picked_.end());
+  }
+
+  // Takes the positions found, in this order, as long as there are too few picks.
+  void take_tries(int64_t found) {
+    const auto k = static_cast<size_t>(task_.fanout);
+    const auto is_new = [&](int64_t x) {
+      if (method_.replace) return true;
+      if (task_.fanout > kFew) return tried_.insert(x).second;
+      return std::find(picked_.begin(), picked_.end(), x) == picked_.end();
+    };
+    for (size_t e = 0; e < static_cast<size_t>(found) && picked_.size() < k; ++e)
+      if (const int64_t x = found_[e]; is_new(x)) add_pick(x);
+  }
+
+  // Few are kept ascending as they come.
+  void add_pick(int64_t x) {
+    if (task_.fanout <= kFew) {
+      insert_ascending(picked_, x);
+    } else {
+      picked_.push_back(x);
+    }
+  }
+
+  // What tries did not give.
+  template <typename Edges>
+  void draw_rest(const DrawKeys& keys, const Row& row, const Edges& edges) {
+    if (std::ssize(picked_) == task_.fanout) return;
+    if (method_.replace) {
+      draw(keys, row, edges);
+    } else if (picked_.empty()) {
+      draw_distinct(keys, row, edges);
+    } else {
+      draw_others(keys, row, edges);
+    }
+  }
+
+  // Draws from the edges that are not picked yet. Seldom called.
+  template <typename Edges>
+  void draw_others(const DrawKeys& keys, const Row& row, const Edges& edges) {
+    const auto is_picked = [&](int64_t x) {
+      return std::binary_search(picked_.begin(), picked_.end(), x);
+    };
+    smallest_.clear();
+    for_each_span(row, edges, [&](const Span& span) {
+      const int64_t found = find_numbers(keys, span, kNoBound).found;
+      for (size_t e = 0; e < static_cast<size_t>(found); ++e)
+        if (const int64_t x = number_in_row(span, found_[e]); !is_picked(x))
+          smallest_.push_back({number_[e], x});
+    });
+    keep_smallest(smallest_, task_.fanout - std::ssize(picked_));
+    for (const auto& edge : smallest_)
+      picked_.push_back(edge.x);
+    std::sort(picked_.begin(), picked_.end());
+  }
 
   // Some edges of a row. Weights lie where the table has them, which others may write to: what is
   // read again may be anything.
@@ -245,7 +351,6 @@ class WeightedRule {
   // Independent draws: the first edge at which the running sum of weights exceeds a fraction of it.
   template <typename Edges>
   void draw(const DrawKeys& keys, const Row& row, const Edges& edges) {
-    constexpr int64_t kFew = 32;
     const auto size = static_cast<size_t>(edges.size());
     sums_.resize(std::max(sums_.size(), size + kWeightedPadding));
     double sum = 0, *sums = sums_.data();
@@ -260,16 +365,9 @@ class WeightedRule {
       sums += span.count;
     });
     if (sum == 0) return;
-    if (task_.fanout > kMaxPicks / task_.num_dst())
-      throw_too_many_picks(task_.edges, task_.fanout, task_.num_dst(), kMaxPicks);
-    for (int64_t t = 0; t < task_.fanout; ++t) {
+    for (int64_t t = std::ssize(picked_); t < task_.fanout; ++t) {
       const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
-      const int64_t x = edges[first_above(sums_.data(), size, u * sum)];  // u * sum < sum
-      if (task_.fanout <= kFew) {
-        insert_ascending(picked_, x);
-      } else {
-        picked_.push_back(x);
-      }
+      add_pick(edges[first_above(sums_.data(), size, u * sum)]);  // u * sum < sum
     }
     if (task_.fanout > kFew) std::sort(picked_.begin(), picked_.end());
   }
@@ -277,7 +375,9 @@ class WeightedRule {
   const RelationTask<Id>& task_;
   const DrawKeys& hop_keys_;
   const Weighted& method_;
+  const bool rejects_;
   const std::span<const Weight> weights_;
+  const RowBounds<Weight>* const bounds_;
   RowEdges edges_;
   WeightedKernel kernel_ = best_kernels().weighted;
   WeightedScan<Weight> scan_ = kernel_.scan(weights_.data());
@@ -290,6 +390,7 @@ class WeightedRule {
   std::vector<NumberedEdge<double>> smallest_;
   std::vector<double> sums_;
   std::vector<int64_t> picked_;
+  std::unordered_set<int64_t> tried_;  // of many picks
 };
 
 }  // namespace ramet

@@ -86,10 +86,12 @@ struct Avx2 {
   }
   // table[row[i]] in each lane i; by single loads, which some processors do much faster than a
   // gather.
-  static F64 load_f64(const double* table, const uint32_t* row) {
+  template <typename Index>
+  static F64 load_f64(const double* table, const Index* row) {
     return _mm256_setr_pd(table[row[0]], table[row[1]], table[row[2]], table[row[3]]);
   }
-  static F64 load_f64(const float* table, const uint32_t* row) {
+  template <typename Index>
+  static F64 load_f64(const float* table, const Index* row) {
     return _mm256_cvtps_pd(_mm_setr_ps(table[row[0]], table[row[1]], table[row[2]], table[row[3]]));
   }
 
@@ -166,6 +168,10 @@ struct Avx2 {
     return load_ids(inside);
   }
 
+  // Each byte in a 64-bit lane; the lowest ones where there are fewer lanes.
+  static U64 widen_bytes(uint64_t bytes) {
+    return _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
+  }
   // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
   static U32 load16(const uint16_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -206,6 +212,13 @@ struct Avx2 {
   static int pack(uint32_t* out, uint32_t mask, U32 v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                         _mm256_permutevar8x32_epi32(v, load(kPacked.lane[mask & 0xff])));
+    return __builtin_popcount(mask);
+  }
+  // The same with the low halves of the 64-bit lanes, half as many.
+  static int pack_low(uint32_t* out, uint32_t mask, U64 v) {
+    const U32 low = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
+    const U32 packed = _mm256_permutevar8x32_epi32(low, load(kPacked.lane[mask & 0xf]));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(packed));
     return __builtin_popcount(mask);
   }
 

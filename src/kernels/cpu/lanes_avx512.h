@@ -73,11 +73,13 @@ struct Avx512 {
   }
   // table[row[i]] in each lane i; by single loads, which some processors do much faster than a
   // gather.
-  static F64 load_f64(const double* table, const uint32_t* row) {
+  template <typename Index>
+  static F64 load_f64(const double* table, const Index* row) {
     return _mm512_setr_pd(table[row[0]], table[row[1]], table[row[2]], table[row[3]], table[row[4]],
                           table[row[5]], table[row[6]], table[row[7]]);
   }
-  static F64 load_f64(const float* table, const uint32_t* row) {
+  template <typename Index>
+  static F64 load_f64(const float* table, const Index* row) {
     return _mm512_cvtps_pd(_mm256_setr_ps(table[row[0]], table[row[1]], table[row[2]],
                                           table[row[3]], table[row[4]], table[row[5]],
                                           table[row[6]], table[row[7]]));
@@ -140,6 +142,10 @@ struct Avx512 {
   static U64 load_ids(const uint16_t* ids, int count) {
     return _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(first(count), ids));
   }
+  // Each byte in a 64-bit lane; the lowest ones where there are fewer lanes.
+  static U64 widen_bytes(uint64_t bytes) {
+    return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
+  }
   // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
   static U32 load16(const uint16_t* p) { return _mm512_loadu_si512(p); }
   static U32 load16(const uint16_t* p, int count) {
@@ -181,6 +187,13 @@ struct Avx512 {
   static int pack(uint32_t* out, uint32_t mask, U32 v) {
     const auto lanes = static_cast<__mmask16>(mask);
     _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(lanes, v));
+    return __builtin_popcount(mask);
+  }
+  // The same with the low halves of the 64-bit lanes, half as many.
+  static int pack_low(uint32_t* out, uint32_t mask, U64 v) {
+    const auto lanes = static_cast<__mmask8>(mask);
+    const __m256i packed = _mm256_maskz_compress_epi32(lanes, _mm512_cvtepi64_epi32(v));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), packed);
     return __builtin_popcount(mask);
   }
 };

@@ -79,10 +79,12 @@ struct Neon {
     }
   }
   // table[row[i]] in each lane i.
-  static F64 load_f64(const double* table, const uint32_t* row) {
+  template <typename Index>
+  static F64 load_f64(const double* table, const Index* row) {
     return vcombine_f64(vld1_f64(table + row[0]), vld1_f64(table + row[1]));
   }
-  static F64 load_f64(const float* table, const uint32_t* row) {
+  template <typename Index>
+  static F64 load_f64(const float* table, const Index* row) {
     const float values[] = {table[row[0]], table[row[1]]};
     return load_f64(values);
   }
@@ -142,6 +144,10 @@ struct Neon {
     return count > 1 ? load_ids(ids) : fill64(*ids);
   }
 
+  // Each byte in a 64-bit lane; the lowest ones where there are fewer lanes.
+  static U64 widen_bytes(uint64_t bytes) {
+    return vcombine_u64(vcreate_u64(bytes & 0xff), vcreate_u64(bytes >> 8 & 0xff));
+  }
   // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
   static U32 load16(const uint16_t* p) { return vreinterpretq_u64_u16(vld1q_u16(p)); }
   static U32 load16(const uint16_t* p, int count) {
@@ -177,6 +183,12 @@ struct Neon {
   static int pack(uint32_t* out, uint32_t mask, U32 v) {
     const uint8x16_t bytes = vld1q_u8(kPackedBytes.byte[mask & 0xf]);
     vst1q_u32(out, vreinterpretq_u32_u8(vqtbl1q_u8(vreinterpretq_u8_u64(v), bytes)));
+    return __builtin_popcount(mask);
+  }
+  // The same with the low halves of the 64-bit lanes, half as many.
+  static int pack_low(uint32_t* out, uint32_t mask, U64 v) {
+    const uint32x2_t low = vmovn_u64(v);
+    vst1_u32(out, (mask & 1) != 0 ? low : vrev64_u32(low));
     return __builtin_popcount(mask);
   }
 

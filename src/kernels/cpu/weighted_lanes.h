@@ -228,6 +228,105 @@ int64_t number_lanes(const DrawKeys& keys,
   return by_keys(keys, streams, weights, found, count, bound, out);
 }
 
+// Tries of a row, a 64-bit lane each.
+template <typename L>
+struct TryLanes {
+  using U64 = typename L::U64;
+
+  TryLanes(const DrawKeys& keys, int64_t row_degree, int64_t first)
+      : key(PlainKeys<L>::fill(keys)), degree(L::fill64(static_cast<uint64_t>(row_degree))) {
+    alignas(64) uint64_t of_lane[kLaneDoubles<L>];
+    for (int lane = 0; lane < kLaneDoubles<L>; ++lane)
+      of_lane[lane] = kLaneGolden * (kFirstTry + static_cast<uint64_t>(first + lane + 1));
+    stream = L::load(of_lane);
+  }
+
+  // Of the next tries: bits 32 to 63 are positions; with `low`, the rest is below them.
+  U64 scaled(U64& low) {
+    const U64 word = key.draw(stream);
+    stream = L::add64(stream, L::fill64(kLaneGolden * uint64_t{kLaneDoubles<L>}));
+    low = L::mul32(word, degree);
+    return L::add64(L::mul32(L::template shift_right<32>(word), degree),
+                    L::template shift_right<32>(low));
+  }
+
+  PlainKeys<L> key;
+  U64 degree, stream;
+};
+
+template <typename L>
+void try_lanes(const DrawKeys& keys, int64_t degree, int64_t count, uint64_t* out) {
+  TryLanes<L> tries(keys, degree, 0);
+  for (int64_t t = 0; t < count; t += kLaneDoubles<L>) {
+    typename L::U64 low;
+    L::store(out + t, L::template shift_right<32>(tries.scaled(low)));
+  }
+}
+
+// What codes say of tries: a bit for each that they accept, and for each that they do not refuse.
+template <typename L>
+struct TriesByCode {
+  TriesByCode(const uint8_t* codes, const uint64_t* positions, typename L::U64 rest) {
+    uint64_t bytes = 0;
+    for (int lane = 0; lane < kLaneDoubles<L>; ++lane)
+      bytes |= uint64_t{codes[positions[lane]]} << (8 * lane);
+    const auto code = L::widen_bytes(bytes), drawn = L::template shift_right<56>(rest);
+    accepted = L::at_most(L::add64(drawn, L::fill64(2)), code);
+    possible = L::at_most(drawn, code);
+  }
+
+  uint32_t accepted, possible;
+};
+
+// Which of these lanes the weights accept: one after the other, for there are few, and no weight is
+// read for the others.
+template <typename L, typename Weight>
+uint32_t accepted_by_weights(const TriedRow<Weight>& row,
+                             const uint64_t* positions,
+                             typename L::F64 drawn,
+                             uint32_t lanes) {
+  alignas(64) double least[kLaneDoubles<L>];
+  L::store_f64(least, drawn);
+  uint32_t accepted = 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    if (least[lane] < static_cast<double>(row.weights[positions[lane]])) accepted |= 1U << lane;
+  }
+  return accepted;
+}
+
+template <typename L, typename Weight>
+int64_t accepted_lanes(const DrawKeys& keys,
+                       const TriedRow<Weight>& row,
+                       int64_t first,
+                       int64_t count,
+                       uint32_t* out) {
+  constexpr uint32_t kAll = (1U << kLaneDoubles<L>)-1;
+  TryLanes<L> tries(keys, row.degree, first);
+  const auto largest = L::fill_f64(row.largest);
+  uint32_t* end = out;
+  for (int64_t t = 0; t < count; t += kLaneDoubles<L>) {
+    typename L::U64 low;
+    const auto scaled = tries.scaled(low);
+    const auto rest = L::even_odd(low, L::template shift_left<32>(scaled));
+    const auto position = L::template shift_right<32>(scaled);
+    alignas(64) uint64_t positions[kLaneDoubles<L>];
+    L::store(positions, position);
+    const auto drawn = L::mul_f64(fraction_lanes<L>(rest), largest);
+    uint32_t accepted;
+    if (row.codes == nullptr) {
+      accepted = kAll & ~L::at_most_f64(L::load_f64(row.weights, positions), drawn);
+    } else {
+      const TriesByCode<L> by_code(row.codes, positions, rest);
+      accepted = by_code.accepted;
+      if (const uint32_t undecided = by_code.possible & ~accepted; undecided != 0)
+        accepted |= accepted_by_weights<L>(row, positions, drawn, undecided);
+    }
+    end += L::pack_low(end, accepted, position);
+  }
+  return end - out;
+}
+
 // Each number is compared with each: without a branch, that is faster than selecting.
 template <typename L>
 int64_t smallest_lanes(const double* numbers, int64_t count, int64_t k, uint32_t* found) {
@@ -251,12 +350,14 @@ int64_t smallest_lanes(const double* numbers, int64_t count, int64_t k, uint32_t
 
 template <typename L, typename Weight>
 WeightedScan<Weight> weighted_scan_lanes() {
-  return {sum_lanes<L>, running_lanes<L>, candidate_lanes<L, Weight>, number_lanes<L, Weight>};
+  return {sum_lanes<L>, running_lanes<L>, candidate_lanes<L, Weight>, number_lanes<L, Weight>,
+          accepted_lanes<L, Weight>};
 }
 
 template <typename L>
 WeightedKernel weighted_lanes() {
-  return {weighted_scan_lanes<L, float>(), weighted_scan_lanes<L, double>(), smallest_lanes<L>};
+  return {weighted_scan_lanes<L, float>(), weighted_scan_lanes<L, double>(), smallest_lanes<L>,
+          try_lanes<L>};
 }
 
 }  // namespace ramet

@@ -70,6 +70,28 @@ int64_t numbers_of(const DrawKeys& keys,
   return within;
 }
 
+template <typename Weight>
+int64_t accepted_of(const DrawKeys& keys,
+                    const TriedRow<Weight>& row,
+                    int64_t first,
+                    int64_t count,
+                    uint32_t* out) {
+  int64_t size = 0;
+  for (int64_t t = first; t < first + count; ++t) {
+    const auto [position, rest] =
+        try_of(absorb(keys.now, kFirstTry + static_cast<uint64_t>(t)), row.degree);
+    const auto weight = static_cast<double>(row.weights[position]);
+    out[size] = position;
+    size += fraction_lanes<Scalar>(rest) * row.largest < weight ? 1 : 0;
+  }
+  return size;
+}
+
+void tries_of(const DrawKeys& keys, int64_t degree, int64_t count, uint64_t* out) {
+  for (int64_t t = 0; t < count; ++t)
+    out[t] = try_of(absorb(keys.now, kFirstTry + static_cast<uint64_t>(t)), degree).position;
+}
+
 int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uint32_t* found) {
   int64_t size = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -80,12 +102,16 @@ int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uin
   return size;
 }
 
+template <typename Weight>
+WeightedScan<Weight> scan_of() {
+  return {sum_of<Weight>, running_sums<Weight>, candidates_of<Weight>, numbers_of<Weight>,
+          accepted_of<Weight>};
+}
+
 }  // namespace
 
 WeightedKernel weighted_portable() {
-  return {{sum_of<float>, running_sums<float>, candidates_of<float>, numbers_of<float>},
-          {sum_of<double>, running_sums<double>, candidates_of<double>, numbers_of<double>},
-          keep_smallest_found};
+  return {scan_of<float>(), scan_of<double>(), keep_smallest_found, tries_of};
 }
 
 }  // namespace ramet

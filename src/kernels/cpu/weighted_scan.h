@@ -1,5 +1,5 @@
-// The scan of a row by weighted sampling: its weights, and without replacement which edges have the
-// smallest numbers exponential(word) / weight. docs/semantics.md, section 13.
+// Weighted sampling of a row: tries by rejection, or a scan of its weights, and without replacement
+// which edges have the smallest numbers exponential(word) / weight. docs/semantics.md, section 13.
 //
 // Few edges can be among them, so a bound for the k-th number is guessed, and the logarithm is
 // taken of those edges alone whose number may be within it: -log u > a + a^2 / 2 for a = 1 - u.
@@ -12,6 +12,7 @@
 
 #include "base/draw_keys.h"
 #include "base/exponential_lanes.h"
+#include "base/rejection.h"
 
 namespace ramet {
 
@@ -23,6 +24,15 @@ inline constexpr int64_t kMaxRanked = 128;  // numbers that WeightedKernel::smal
 constexpr uint64_t stream_of_value(uint64_t x) {
   return kGolden * (x + 1);
 }
+
+// What tries read of a row; base/rejection.h.
+template <typename Weight>
+struct TriedRow {
+  const Weight* weights;
+  const uint8_t* codes;  // of weights, or nullptr
+  int64_t degree;
+  double largest;
+};
 
 template <typename Weight>
 struct WeightedScan {
@@ -48,6 +58,13 @@ struct WeightedScan {
                      int64_t count,
                      double bound,
                      double* out) = nullptr;
+  // Writes the positions that `count` tries from `first` on accept, in the order of tries; both are
+  // multiples of kTriesAtOnce. Returns how many. Not for mixed words.
+  int64_t (*accepted)(const DrawKeys& keys,
+                      const TriedRow<Weight>& row,
+                      int64_t first,
+                      int64_t count,
+                      uint32_t* out) = nullptr;
 };
 
 struct WeightedKernel {
@@ -56,6 +73,8 @@ struct WeightedKernel {
   // Keeps the edges found, at most kMaxRanked, with fewer than k smaller numbers: k, or more where
   // numbers are equal. Returns how many.
   int64_t (*smallest)(const double* numbers, int64_t count, int64_t k, uint32_t* found) = nullptr;
+  // Writes the positions of the first `count` tries, a multiple of kTriesAtOnce.
+  void (*tries)(const DrawKeys& keys, int64_t degree, int64_t count, uint64_t* out) = nullptr;
 
   [[nodiscard]] const WeightedScan<float>& scan(const float* /*weights*/) const { return scan32; }
   [[nodiscard]] const WeightedScan<double>& scan(const double* /*weights*/) const { return scan64; }

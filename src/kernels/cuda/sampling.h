@@ -16,6 +16,7 @@ void pick(int device, const CudaPickArgs& args, void* stream);
 void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
 void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
 void number_edges(int device, const CudaNumberEdgesArgs& args, void* stream);
+void number_tries(int device, const CudaTries& args, uint64_t* number, void* stream);
 void mark_smallest(int device, const CudaMarkSmallestArgs& args, void* stream);
 void sum_weights(int device, const CudaSumWeightsArgs& args, void* stream);
 void rank(int device, const CudaRankArgs& args, void* stream);
@@ -48,6 +49,7 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .mark_floyd = cuda_sampling::mark_floyd,
     .mark_labor = cuda_sampling::mark_labor,
     .number_edges = cuda_sampling::number_edges,
+    .number_tries = cuda_sampling::number_tries,
     .mark_smallest = cuda_sampling::mark_smallest,
     .sum_weights = cuda_sampling::sum_weights,
     .rank = cuda_sampling::rank,

@@ -7,6 +7,7 @@
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 #include "kernels/cuda/sort_block.cuh"
+#include "kernels/cuda/tried_rows.h"
 
 namespace ramet {
 namespace {
@@ -153,6 +154,7 @@ void cuda_sampling::pick(int device, const CudaPickArgs& args, void* stream) {
     pick_without_replacement(args, stream);
   } else {
     launch_each("pick_repeatedly", pick_repeatedly, args.num_picks, stream, args);
+    if (args.tries.weights.data != nullptr) store_tries_over(args.tries, args.positions, stream);
     if (args.positions.wide) {
       sort_each_row<int64_t>(args, stream);
     } else {

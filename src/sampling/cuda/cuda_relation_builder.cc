@@ -269,7 +269,8 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
                         .draws = draws,
                         .positions = positions_,
                         .sums = adds_weights() ? sums_.data() : nullptr,
-                        .sums_before = in_edge_offset_.data()},
+                        .sums_before = in_edge_offset_.data(),
+                        .tries = tries(draws.keys)},
                        work_.stream);
   }
   number(sources, scratch);

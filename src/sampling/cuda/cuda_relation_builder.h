@@ -141,6 +141,8 @@ class CudaRelationBuilder {
   void place_rows(CudaRelationScratch& scratch);
   void find_first_rows(const int64_t* offset, int64_t count);
   void mark_smallest(const CudaMarkArgs& args);
+  // Of weights, unless minibatches depend on each other.
+  [[nodiscard]] CudaTries tries(const DrawKeys& keys) const;
   void add_weights(CudaRelationScratch& scratch);
   void rank(int64_t* marks_before, CudaRelationScratch& scratch);
   void take_marked(const Labor* labor, const double* p);

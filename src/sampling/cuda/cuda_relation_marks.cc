@@ -62,6 +62,8 @@ void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
   work_.kernels.number_edges(work_.device,
                              {args, csc_, weights_, takes_last() ? times() : CudaTimes(), number},
                              work_.stream);
+  if (const CudaTries of_rows = tries(args.draws.keys); of_rows.weights.data != nullptr)
+    work_.kernels.number_tries(work_.device, of_rows, number, work_.stream);
   work_.kernels.mark_smallest(work_.device,
                               {.mark = args,
                                .number = number,
@@ -69,6 +71,11 @@ void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
                                .takes_last = takes_last(),
                                .limit = limit_.reserve(work_, num_dst())},
                               work_.stream);
+}
+
+CudaTries CudaRelationBuilder::tries(const DrawKeys& keys) const {
+  if (!std::holds_alternative<Weighted>(options_.method) || options_.dependent > 1) return {};
+  return {rows(), csc_.indptr, weights_, fanout_, adds_weights(), keys};
 }
 
 void CudaRelationBuilder::add_weights(CudaRelationScratch& scratch) {
