@@ -123,9 +123,10 @@ def picks_of(weights, k: int, num_rows: int, **options) -> np.ndarray:
     ids=str,
 )
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_sets_have_the_probabilities_of_successive_draws(k, options):
-    """Sections 9, 13: every set of positions, in a step that is plain and in one that is mixed."""
-    weights = [1.0, 2.0, 0.5, 4.0, 2.0]
+@pytest.mark.parametrize("weights", [[1.0, 2.0, 0.5, 4.0, 2.0], [1.0, 2, 0.5, 4, 2, 3, 1, 2], [99.0, 90, 1, 2, 1, 1, 2, 3]], ids=str)
+def test_sets_have_the_probabilities_of_successive_draws(weights, k, options):
+    """Sections 9, 13: every set of positions, in a step that is plain and in one that is mixed. The first weights
+    are drawn by numbers, the second by tries, and of the third, tries find the large ones alone."""
     picks = picks_of(weights, k, 60_000, **options)
     found = {tuple(row): count for row, count in zip(*np.unique(picks, axis=0, return_counts=True))}
     expected = by_drawing_one_after_the_other(weights, k)
@@ -134,14 +135,15 @@ def test_sets_have_the_probabilities_of_successive_draws(k, options):
     refuse(chi_square([found.get(subset, 0) for subset in expected], evenly))
 
 
-@pytest.mark.parametrize("step", [0, 2])
-def test_draws_with_replacement_are_independent(step):
-    """Section 13: pairs of draws come as often as the product of their shares says."""
-    weights = np.array([1.0, 3.0, 0.0, 2.0])
-    share = weights / weights.sum()
-    options = {"sampler": ramet.Weighted("w", replace=True, dependent=4), "step": step}
+@pytest.mark.parametrize("dependent", [1, 4])
+@pytest.mark.parametrize("weights", [[1.0, 3.0, 0.0, 2.0], [1.0, 2, 50, 0, 1, 1, 2, 1]], ids=str)
+def test_draws_with_replacement_are_independent(weights, dependent):
+    """Section 13: pairs of draws come as often as the product of their shares says. By tries, which may not
+    suffice for the second weights, and by sums."""
+    d, share = len(weights), np.array(weights) / np.sum(weights)
+    options = {"sampler": ramet.Weighted("w", replace=True, dependent=dependent), "step": 2}
     picks = picks_of(weights, 2, 60_000, **options)
-    both = np.bincount(picks[:, 0] * 4 + picks[:, 1], minlength=16).reshape(4, 4)
+    both = np.bincount(picks[:, 0] * d + picks[:, 1], minlength=d * d).reshape(d, d)
     expected = np.outer(share, share)
     expected = np.triu(expected) + np.triu(expected.T, 1)  # ascending
     possible = expected > 0

@@ -66,6 +66,7 @@ def weighted_picks(hop: Hop, edge_type: EdgeType, weights: list[float], replace:
         # A weight of 0 is never drawn, and adds nothing to a sum.
         row = weights[csc.indptr[node] : csc.indptr[node + 1]]
         of_row = [weight if x in numbers else 0.0 for x, weight in enumerate(row)]
-        positions = pick_weighted(of_row, hop.fanouts[edge_type], replace, r)
+        by_tries = hop.draw.dependent == 1 and len(numbers) == len(row)
+        positions = pick_weighted(of_row, hop.fanouts[edge_type], replace, r, by_tries)
         result.append([(x, 1 / len(positions)) for x in positions])
     return result

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 
 def fraction(r: int) -> float:
@@ -25,15 +26,37 @@ def smallest(numbers: dict[int, float], k: int) -> list[int]:
     return sorted(sorted(numbers, key=lambda x: (numbers[x], x))[:k])
 
 
-def pick_weighted(weights: list[float], k: int, replace: bool, r) -> list[int]:
+def average_tries(weights: list[float]) -> int:
+    scale = 2.0**31 / max(weights)
+    return math.ceil(Fraction(len(weights) << 31, sum(min(math.floor(w * scale), 1 << 31) for w in weights)))
+
+
+def pick_by_tries(weights: list[float], k: int, replace: bool, r) -> list[int]:
+    """The first positions that a whole row gives, in the order of tries: k or fewer."""
+    d, picked = len(weights), []
+    if k <= 0 or not any(weights) or (not replace and d // 2 <= k):
+        return []
+    q = average_tries(weights)
+    if q > 8 + d // (4 * k):
+        return []
+    for t in range(8 * (2 * k * q // 8 + 1)):
+        position, rest = divmod(r(2**32 + t) * d, 2**64)
+        if len(picked) < k and fraction(rest) * max(weights) < weights[position] and (replace or position not in picked):
+            picked.append(position)
+    return picked
+
+
+def pick_weighted(weights: list[float], k: int, replace: bool, r, by_tries: bool) -> list[int]:
     """The positions that a row of `weights` gives, `r(t)` being draw t of the node."""
     positive = {x: w for x, w in enumerate(weights) if w > 0}
     if k == -1:
         return list(positive)
+    picked = pick_by_tries(weights, k, replace, r) if by_tries else []
     if not replace:
-        return smallest({x: exponential(r(x)) / w for x, w in positive.items()}, k)
+        left = {x: exponential(r(x)) / w for x, w in positive.items() if x not in picked}
+        return sorted(picked + smallest(left, k - len(picked)))
     if not positive:
         return []
     sums = list(itertools.accumulate(weights))
-    thresholds = (fraction(r(t)) * sums[-1] for t in range(k))
-    return sorted(next(x for x, c in enumerate(sums) if c > threshold) for threshold in thresholds)
+    thresholds = (fraction(r(t)) * sums[-1] for t in range(len(picked), k))
+    return sorted(picked + [next(x for x, c in enumerate(sums) if c > threshold) for threshold in thresholds])
