@@ -232,14 +232,20 @@ class HashTable {
       return (static_cast<uint64_t>(node) * multiplier) >> (64 - std::popcount(mask));
     }
 
-    // `node` among the first `size` of `list`; else `size`, and the slot that it would get.
+    // `node` among the first `size` of `list`; else `size`, and the slot that it would get. Where
+    // the slot has the whole key, whether it is new is not branched on.
     Found find(Key node, size_t home, const Key* list, uint32_t size) const {
+      const auto tag = static_cast<uint32_t>(node);
       size_t i = home;
       for (size_t step = 1;; ++step) {
         const uint32_t found = slots[i].value - start;
-        if (found >= size) return {slots[i], size};
-        if (slots[i].tag == static_cast<uint32_t>(node) && list[found] == node)
-          return {slots[i], found};
+        const uint32_t position = std::min(found, size);
+        if constexpr (sizeof(Key) == sizeof(tag)) {
+          if ((found >= size) | (slots[i].tag == tag)) return {slots[i], position};
+        } else {
+          if (found >= size) return {slots[i], size};
+          if (slots[i].tag == tag && list[found] == node) return {slots[i], found};
+        }
         i = step == kNearSlots ? anywhere(node) : (i + 1) & mask;
       }
     }
