@@ -98,22 +98,26 @@ void HopSampler<Id>::start_list(NodeIndex<Id>& nodes,
   const TreeKeys& of_type = tree_keys_[type];
   of_type.require(num_trees);
   const std::vector<int64_t> keys = of_type.keys(first_tree + driver.first_seed(type), seeds);
-  nodes.start_batch(std::span<const int64_t>(keys));
+  nodes.start_batch(std::span<const int64_t>(keys), {of_type.id_bits(), num_trees});
 }
 
 template <typename Id>
 typename HopSampler<Id>::Lists HopSampler<Id>::take_lists(const NodeIndexes<Id>& nodes) const {
   Lists lists;
   for (size_t t = 0; t < nodes.size(); ++t) {
-    const Array ids = to_int64(nodes[t].ids(), *options_.pool);
-    lists.n_id.push_back(ids);
-    if (tree_keys_.empty()) continue;
-    lists.trees.push_back(options_.pool->allocate_array(DType::kInt64, ids.shape));
-    auto* const node = static_cast<int64_t*>(ids.data);
+    const std::span<const Id> keys = nodes[t].ids();
+    if (tree_keys_.empty()) {
+      lists.n_id.push_back(to_int64(keys, *options_.pool));
+      continue;
+    }
+    for (std::vector<Array>* list : {&lists.n_id, &lists.trees})
+      list->push_back(options_.pool->allocate_array(DType::kInt64, {std::ssize(keys)}));
+    auto* const node = static_cast<int64_t*>(lists.n_id.back().data);
     auto* const tree = static_cast<int64_t*>(lists.trees.back().data);
-    for (int64_t i = 0; i < ids.rows(); ++i) {
-      tree[i] = tree_keys_[t].tree(node[i]);
-      node[i] = tree_keys_[t].id(node[i]);
+    const TreeKeys of_type = tree_keys_[t];  // a copy, which the stores cannot change
+    for (size_t i = 0; i < keys.size(); ++i) {
+      tree[i] = of_type.tree(keys[i]);
+      node[i] = of_type.id(keys[i]);
     }
   }
   return lists;

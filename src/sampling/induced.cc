@@ -123,7 +123,7 @@ class GroupSearch {
           const auto source = static_cast<int64_t>(ids[static_cast<size_t>(position)]);
           if (!filter.may_have(source)) [[likely]]
             continue;
-          const uint32_t found = table_.find(source, num_sources);
+          const uint32_t found = table_.find(source, list_);
           if (found < num_sources)
             edges.push_back({first_source + found, first + static_cast<int64_t>(i), position});
         }

@@ -35,10 +35,10 @@ class NodeIndex {
     if (direct == nullptr || !direct->fits(range)) table_ = DirectTable(range);
   }
 
-  // Starts a new batch. Its first nodes are `seeds`.
+  // Starts a new batch. Its first nodes are `seeds`. Disjoint: `trees` of all keys.
   template <typename Seed>
-  void start_batch(std::span<const Seed> seeds) {
-    visit([&](auto& table) { table.start_batch(nodes_.size()); });
+  void start_batch(std::span<const Seed> seeds, const KeyTrees& trees = {}) {
+    visit([&](auto& table) { table.start_batch(nodes_.size(), trees); });
     nodes_.set_size(0);
     reserve_more(seeds.size());
     std::transform(seeds.begin(), seeds.end(), nodes_.data(),
@@ -53,12 +53,12 @@ class NodeIndex {
     visit([&](auto& table) { table.reserve(nodes_.size() + count, nodes_); });
   }
 
-  // Requests the memory that relabel() will need for these ids.
+  // Requests the memory that relabel() will need for these ids. A HashTable does it on its own.
   void request(std::span<const Id> ids) const {
-    visit([&](const auto& table) {
-      for (const Id id : ids)
-        table.request_slot(id);
-    });
+    const auto* direct = std::get_if<DirectTable>(&table_);
+    if (direct == nullptr) return;
+    for (const Id id : ids)
+      direct->request_slot(id);
   }
 
   // local[i] = position of ids[i] in the batch; ids that are new are appended.
@@ -74,10 +74,6 @@ class NodeIndex {
 
   template <typename Visit>
   void visit(Visit&& body) {
-    std::visit(body, table_);
-  }
-  template <typename Visit>
-  void visit(Visit&& body) const {
     std::visit(body, table_);
   }
 

@@ -89,12 +89,13 @@ float* RelationBuilder<Id>::allocate_weights() {
 template <typename Id>
 void RelationBuilder<Id>::make_tree_keys(int64_t begin, std::span<Id> ids) const {
   const auto offsets = relation_.indptr.template as<int64_t>();
-  auto end = std::upper_bound(offsets.begin(), offsets.end(), begin);  // of a destination's edges
-  for (size_t e = 0; e < ids.size(); ++e) {
-    while (*end <= begin + static_cast<int64_t>(e))
-      ++end;
-    const int64_t tree = task_.tree_nodes->trees[static_cast<size_t>(end - offsets.begin() - 1)];
-    ids[e] = static_cast<Id>(task_.source_keys->key(tree, ids[e]));
+  auto row = std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin() - 1;
+  for (size_t e = 0; e < ids.size(); ++row) {
+    const auto i = static_cast<size_t>(row);
+    const auto tree = static_cast<Id>(task_.source_keys->key(task_.tree_nodes->trees[i], 0));
+    const size_t end = std::min(ids.size(), static_cast<size_t>(offsets[i + 1] - begin));
+    for (; e < end; ++e)
+      ids[e] |= tree;
   }
 }
 

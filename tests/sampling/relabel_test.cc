@@ -38,7 +38,12 @@ struct Twin {
 
 // One batch: seeds, some of them twice, then four hops of ids below `bound`, times `stride`.
 template <typename Id, typename Table>
-void run_batch(Table& table, NodeList<Id>& nodes, uint64_t key, int64_t bound, int64_t stride) {
+void run_batch(Table& table,
+               NodeList<Id>& nodes,
+               uint64_t key,
+               int64_t bound,
+               int64_t stride,
+               const KeyTrees& trees = {}) {
   const auto random_id = [&](uint64_t i) {
     return static_cast<Id>(static_cast<int64_t>(absorb(key, i) % static_cast<uint64_t>(bound)) *
                            stride);
@@ -47,7 +52,7 @@ void run_batch(Table& table, NodeList<Id>& nodes, uint64_t key, int64_t bound, i
   for (uint64_t i = 0; i < 100; ++i)
     seeds.push_back(random_id(i % 90));
   Twin<Id> twin(seeds);
-  table.start_batch(nodes.size());
+  table.start_batch(nodes.size(), trees);
   nodes.set_size(0);
   nodes.reserve(seeds.size() + 1);
   std::copy(seeds.begin(), seeds.end(), nodes.data());
@@ -61,8 +66,6 @@ void run_batch(Table& table, NodeList<Id>& nodes, uint64_t key, int64_t bound, i
     nodes.reserve(nodes.size() + ids.size() + 1);
     table.reserve(nodes.size() + ids.size(), nodes);
     std::vector<int32_t> local(ids.size()), expected;
-    for (const Id id : ids)
-      table.request_slot(id);
     table.relabel(std::span<const Id>(ids), nodes, local.data());
     for (const Id id : ids)
       expected.push_back(twin.relabel(id));
@@ -89,6 +92,15 @@ TEST_CASE("a hash table equals a map, over many batches and growth, with ids abo
   NodeList<int64_t> wide_nodes;
   for (uint64_t batch = 0; batch < 20; ++batch)
     run_batch(wide, wide_nodes, batch, 30'000, int64_t{1} << 33);
+}
+
+TEST_CASE("a hash table equals a map, however even or uneven trees are") {
+  HashTable<int64_t> table;
+  NodeList<int64_t> nodes;
+  // Each id a tree; 128 of them; two trees; all in the first of many; more trees than were said.
+  const std::vector<KeyTrees> several{{33, 30'000}, {40, 240}, {47, 2}, {60, 1000}, {33, 7}};
+  for (uint64_t batch = 0; batch < 2 * several.size(); ++batch)
+    run_batch(table, nodes, batch, 30'000, int64_t{1} << 33, several[batch % several.size()]);
 }
 
 TEST_CASE("tables outlive 2^32 nodes") {
