@@ -91,9 +91,11 @@ void for_each_row_ahead(const RelationTask<Id>& task,
   if constexpr (requires { reader.reads_sources(); }) reads_sources = reader.reads_sources();
   for (int64_t first = begin; first < end; first += kPieceRows) {
     const std::vector<Row> rows = read_piece(task, first, std::min(first + kPieceRows, end));
+    std::span<const Row> read = rows;  // what is read of them
+    if (!task.parts.empty()) read = task.parts.subspan(static_cast<size_t>(first), rows.size());
     for (size_t at = 0; at < rows.size(); ++at) {
       if (reads_sources && at + kRowsAhead < rows.size())
-        request_sources(stored, rows[at + kRowsAhead]);
+        request_sources(stored, read[at + kRowsAhead]);
       if (const size_t ahead = at + kReaderAhead; ahead < rows.size()) {
         const size_t i = static_cast<size_t>(first) + ahead;
         if constexpr (requires { reader.request(stored, rows[ahead]); })

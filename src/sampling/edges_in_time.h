@@ -39,6 +39,10 @@ class EdgesInTime {
         : numbers_(numbers.data()), part_({0, std::ssize(numbers)}, {}) {}
 
     [[nodiscard]] int64_t size() const { return part_.size(); }
+    // What remains of a part of the row; nullptr where numbers are listed.
+    [[nodiscard]] const RemainingNumbers* part() const {
+      return numbers_ == nullptr ? &part_ : nullptr;
+    }
     int64_t operator[](int64_t j) const {
       return numbers_ == nullptr ? first_ + part_[j] : numbers_[j];
     }

@@ -77,6 +77,7 @@ class RemainingNumbers {
   RemainingNumbers(const Row& row, std::span<const int64_t> excluded)
       : row_(row), excluded_(excluded), end_(excluded.empty() ? size() : 0) {}
 
+  [[nodiscard]] const Row& row() const { return row_; }
   [[nodiscard]] int64_t size() const { return row_.degree - std::ssize(excluded_); }
   int64_t operator[](int64_t j) const {
     if (j < begin_ || j >= end_) find_run(j);

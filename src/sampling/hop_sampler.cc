@@ -135,7 +135,8 @@ std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
     count_times_read(task);
     relations.push_back(relation_sampler_->sample(task, keys_.of(step_keys, t, hop)));
     relations.back().edge_type = static_cast<int>(t);
-    if (is_monotonic()) path_times_.add(task, relations.back());
+    const bool is_last = hop + 1 == std::ssize(options_.sample.fanouts[t]);
+    if (is_monotonic() && !is_last) path_times_.add(task, relations.back());
   }
   return relations;
 }

@@ -103,6 +103,8 @@ class LaborRule {
                      const Row& row,
                      const Edges& edges,
                      const Scan& scan) {
+    if (const RemainingNumbers* part = edges.part(); part != nullptr)
+      return for_each_span(stored, part->row(), *part, scan);
     auto& sources = std::get<std::vector<Index>>(sources_);
     sources.resize(static_cast<size_t>(edges.size()));
     Index* source = sources.data();
