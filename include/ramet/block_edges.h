@@ -12,6 +12,8 @@
 #include <mutex>
 
 #include "ramet/array.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/cuda.h"
 
 namespace ramet {
 
@@ -57,6 +59,13 @@ class BlockEdges {
   mutable std::atomic<bool> is_transposed_{false};
   mutable Transposed transposed_;
 };
+
+// transposed() of a sampler's edges on a device, on the stream, in memory of `pool` there.
+[[nodiscard]] BlockEdges::Transposed transpose_on_device(const Array& indptr,
+                                                         const Array& indices,
+                                                         int64_t num_src,
+                                                         BufferPool& pool,
+                                                         CudaStreamHandle stream);
 
 // Edges in any order, as BlockEdges. Edges of a destination keep their order.
 struct SortedEdges {

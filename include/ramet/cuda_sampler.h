@@ -57,8 +57,7 @@ class CudaGraph {
   [[nodiscard]] virtual const void* table(const Array& array) const = 0;
 };
 
-// Empty if kernels support these options. Else the reason: "LABOR with weights runs on the CPU".
-// So does Budget.
+// Empty if kernels support these options. Else the reason, which Budget has.
 [[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {

@@ -36,8 +36,8 @@
 
 namespace ramet {
 
-// The blocks for which threads make BlockEdges::transposed(), for a layer's backward. kInner: all
-// but the first, whose sources are mostly features that need no gradient.
+// The blocks for which threads, or the device, make BlockEdges::transposed(), for a layer's
+// backward. kInner: all but the first, whose sources are mostly features that need no gradient.
 enum class TransposeAhead : uint8_t { kNone, kInner, kAll };
 
 // The seeds of an epoch of one type.
@@ -124,7 +124,7 @@ struct LoaderOptions {
   std::vector<PrefetchHints> prefetch_hints = {};  // of one stream at a time
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
-  TransposeAhead transpose = TransposeAhead::kNone;  // of host batches
+  TransposeAhead transpose = TransposeAhead::kNone;
   HostOptions host = {};
   DeviceOptions device = {};
   CooperativeOptions cooperative = {};
@@ -169,6 +169,8 @@ struct Batch {
   std::vector<TableMeans> means;   // of TableRequest::fused
   // By block, then edge type; block_edges() makes missing ones.
   std::vector<std::shared_ptr<const BlockEdges>> block_edges;
+  // In the same order, of a device's batch; without data for blocks that are not transposed ahead.
+  std::vector<BlockEdges::Transposed> transposed;
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
   CacheStats cache;              // of the rows of tables that have one

@@ -130,6 +130,16 @@ void bind_batch(nb::module_& m) {
                          size_t type) { return relation_of(b, block, type).indices; })
       .def("block_edges", [](PyBatch& b, size_t block,
                              size_t type) { return block_edges(*b.graph, b.batch, block, type); })
+      // (indptr, indices, edges) where a device transposed them ahead.
+      .def("transposed",
+           [](const PyBatch& b, size_t block,
+              size_t type) -> std::optional<std::tuple<Array, Array, Array>> {
+             const size_t at = block * b.graph->edge_types().size() + type;
+             if (at >= b.batch.transposed.size()) return std::nullopt;
+             const auto& [indptr, indices, edges] = b.batch.transposed[at];
+             if (indptr.data == nullptr) return std::nullopt;
+             return std::tuple(indptr, indices, edges);
+           })
       // (table, edge type, rows) of each.
       .def_prop_ro("means",
                    [](const PyBatch& b) {

@@ -95,6 +95,7 @@ struct CudaBackend {
   CudaNamedRowKernels named_rows;
   CudaSamplingKernels sampling;
   void (*sum_edges)(int device, const CudaEdgeSumArgs& args, CudaStreamHandle stream);
+  void (*transpose)(int device, const CudaTransposeArgs& args, CudaStreamHandle stream);
 };
 
 // nullptr where the library was built without CUDA.

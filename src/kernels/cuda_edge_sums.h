@@ -1,8 +1,10 @@
-// The kernel of the CUDA seam (cuda_backend.h) that sums rows over edges.
+// The kernels of the CUDA seam (cuda_backend.h) for the edges of a block: sums of rows over them,
+// and their transpose.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/cuda_sampling.h"
 #include "ramet/array.h"
 
 namespace ramet {
@@ -29,6 +31,19 @@ struct CudaEdgeSumArgs {
   bool is_mean = false;
   void* out;        // [num_dst, width]
   DType out_dtype;  // float32, or `dtype` of floats
+};
+
+// The same edges by source; those of a source in their order.
+struct CudaTransposeArgs {
+  const int64_t* indptr;  // [num_dst + 1]
+  int64_t num_dst;
+  const int32_t* indices;  // [num_edges], of a sampler: below num_src
+  int64_t num_edges, num_src;
+  uint32_t* placed;  // scratch: num_src, all zero before
+  CudaScratch scan;
+  int64_t* by_source;     // [num_src + 1], all zero before: where a source's edges begin
+  int32_t* destinations;  // [num_edges]
+  int32_t* edges;         // [num_edges]: their numbers
 };
 
 }  // namespace ramet

@@ -1,9 +1,9 @@
 // The sampling kernels of the CUDA seam (cuda_backend.h): the steps of one edge type of one hop.
-// Their results are bit-identical to the CPU sampler's. CudaSampler (cuda_sampler.h) puts them
-// together:
+// They have the bits of the CPU sampler's. CudaSampler (cuda_sampler.h) puts them together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
 //   mark_allowed  a bit for every in-edge that a time allows and that is not excluded
+//   mark_shares   of LABOR by weights: a bit for every in-edge that weighs enough
 //   place_rows  where the picks of every destination go, if rows are in another order
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
@@ -197,18 +197,19 @@ struct CudaMarkAllowedArgs {
   uint64_t* bad;  // the number of a destination with a source that is no node
 };
 
-// LABOR-i: what is known of the in-edges of these rows.
+// LABOR-i, and LABOR by weights: what is known of the in-edges of these rows.
 struct CudaImportance {
-  const double* p;           // of every candidate
-  const int32_t* candidate;  // by in-edge
-  const double* c;           // by row
+  const double* p = nullptr;           // of every candidate; nullptr: LABOR-0 without weights
+  const int32_t* candidate = nullptr;  // by in-edge; nullptr: each is its own
+  const double* c = nullptr;           // by row
+  const double* share = nullptr;       // by in-edge, of the row's weight; nullptr: no weights
 };
 
 struct CudaMarkLaborArgs {
   CudaMarkArgs mark;
   CudaCsc edges;
-  uint64_t* threshold;               // scratch: num_dst
-  const CudaImportance* importance;  // nullptr: LABOR-0
+  uint64_t* threshold;  // scratch: num_dst
+  CudaImportance importance;
 };
 
 // In-edges with numbers, of which each row gives those with the smallest: words, exponential
@@ -260,12 +261,11 @@ struct CudaTakeMarkedArgs {
   const uint32_t* marks;
   const int64_t* rank;
   CudaPositions positions;
-  float* weight = nullptr;                     // by pick; nullptr: none
-  int64_t fanout = 0;                          // weights of LABOR-0
-  const CudaImportance* importance = nullptr;  // or of LABOR-i
-  const int64_t* indptr = nullptr;             // of the relation
-  // Scratch: by pick, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson.
-  double* inverse = nullptr;
+  float* weight = nullptr;          // by pick; nullptr: none
+  int64_t fanout = 0;               // weights of LABOR-0
+  CudaImportance importance = {};   // or of other LABOR
+  const int64_t* indptr = nullptr;  // of the relation
+  double* term = nullptr;           // scratch: by pick, for normalized weights by importance
 };
 
 // A slot for every node of the graph; or for each of 2^n keys, where nodes have keys: a key is at
@@ -320,6 +320,15 @@ struct CudaNumberArgs {
   CudaScratch scan;
 };
 
+// LABOR by weights: the shares in a row's weight, of in-edges that mark_shares() marked.
+struct CudaShares {
+  CudaWeights weights = {};
+  double* row_weight = nullptr;  // by mark_shares()
+  double* share = nullptr;       // by in-edge; nullptr: no weights
+  double* variance = nullptr;    // by row
+  bool is_first = false;         // iteration, or the only one: makes `share` and `variance`
+};
+
 struct CudaSolveArgs {
   CudaRows rows;  // offsets count in-edges
   int64_t num_edges;
@@ -327,7 +336,8 @@ struct CudaSolveArgs {
   const double* p;
   const int32_t* candidate;
   double* c;        // by row
-  double* largest;  // by candidate: at least the c of its rows; nullptr: not
+  double* largest;  // by candidate: at least the c of its rows, or their q by weights; nullptr: not
+  CudaShares shares = {};
 };
 
 struct CudaEdgeIdsArgs {
@@ -369,6 +379,7 @@ struct CudaSamplingKernels {
   // Floyd's picks of any number. `marks` is all zero before.
   void (*mark_floyd)(int device, const CudaMarkArgs& args, void* stream);
   void (*mark_labor)(int device, const CudaMarkLaborArgs& args, void* stream);
+  void (*mark_shares)(int device, const CudaMarkArgs& mark, const CudaShares& to, void* stream);
   void (*number_edges)(int device, const CudaNumberEdgesArgs& args, void* stream);
   void (*number_tries)(int device, const CudaTries& args, uint64_t* number, void* stream);
   void (*mark_smallest)(int device, const CudaMarkSmallestArgs& args, void* stream);

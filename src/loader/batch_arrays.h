@@ -22,6 +22,11 @@ void for_each_array(const Batch& batch, Body&& body) {
   }
   for (const TableMeans& means : batch.means)
     visit(means.rows);
+  for (const auto& [indptr, indices, edges] : batch.transposed) {
+    visit(indptr);
+    visit(indices);
+    visit(edges);
+  }
 }
 
 // From now on these streams, and no others, use the arrays; none: the work of all streams is done.

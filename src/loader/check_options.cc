@@ -207,8 +207,6 @@ void check(const LoaderOptions& options, const Graph& graph) {
     check_table(request, graph, options);
   for (const PrefetchHints& hints : options.prefetch_hints)
     require_index(hints.node_type, std::ssize(graph.node_types()), "node type");
-  if (options.transpose != TransposeAhead::kNone && options.device.index != kHost)
-    throw_invalid("blocks are transposed ahead, which is for batches of the host");
   check_cooperating(options, graph);
   check_host(options);
   if (options.device.index != kHost) check_device(options.device, options.tables.size());

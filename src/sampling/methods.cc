@@ -154,8 +154,6 @@ void check_method(const SampleOptions& options, const Graph& graph) {
 std::string why_cpu_samples(const SampleOptions& options) {
   if (std::holds_alternative<Budget>(options.method))
     return "sampling by a budget of nodes runs on the CPU";
-  const auto* labor = std::get_if<Labor>(&options.method);
-  if (labor != nullptr && !labor->table.empty()) return "LABOR with weights runs on the CPU";
   return "";
 }
 

@@ -62,7 +62,9 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
   check_against_host(graph, {{{-1, 2}}, Uniform{.replace = true}, 78});
   for (const int64_t iterations : {0, 1, 3})
     check_against_host(graph, {{}, Labor{.iterations = iterations}, 79});
-  check_against_host(weighted_graph<float>(300, 2800, 12), {{}, Weighted{"w"}, 80});
+  const auto weighted = weighted_graph<float>(300, 2800, 12);
+  check_against_host(weighted, {{}, Weighted{"w"}, 80});
+  check_against_host(weighted, {{}, Labor{.iterations = 2, .table = "w"}, 81});
   check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
 }
 
@@ -87,14 +89,6 @@ TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") 
       check(timed, Uniform{}, Time{.table = "time", .comparison = comparison, .monotonic = true});
     check(timed, Uniform{}, Time{.table = "time", .strategy = Strategy::kLast, .window = 60});
   }
-}
-
-TEST_CASE("what devices of ranks do not draw is an error") {
-  const auto graph = weighted_graph<float>(30, 280, 1);
-  const SampleOptions options{{{2}}, Labor{.iterations = 1, .table = "w"}, 1};
-  CHECK(message_of(ErrorCode::kInvalidArgument, [&] {
-          Ranks(graph, options, by_hash(*graph, 1), 1, device_of(graph, RowOrder::kAuto));
-        }) == "LABOR with weights runs on the CPU, not on a device");
 }
 
 }  // namespace ramet::test

@@ -69,6 +69,8 @@ TEST_CASE("a hop takes as many launches and waits as the docs say") {
   check(Weighted{.table = "w", .replace = true}, 10, {8, 3, 3}, {11, 5, 3});
   check(Labor{}, 10, {10, 3, 3}, {14, 5, 3});
   check(Labor{.iterations = 1}, 10, {20, 4, 4}, {24, 6, 4});
+  check(Labor{.table = "w"}, 10, {19, 5, 4}, {23, 7, 4});
+  check(Labor{.iterations = 1, .table = "w"}, 10, {28, 6, 5}, {32, 8, 5});
   SampleOptions trees{.fanouts = {}, .disjoint = true};
   check_options(trees, 10, {7, 2, 2}, {10, 4, 2});
   trees.time = Time{.table = "time"};

@@ -3,72 +3,20 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "cuda/rows_fixture.h"
+#include "cuda/kernel_rows.h"
 #include "kernels/cpu/pick.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
-#include "sampling/importance.h"
 
 namespace ramet {
 namespace {
-
-const CudaSamplingKernels& kernels() {
-  return require_cuda().sampling;
-}
-
-// Rows that begin beyond 2^33, and their offsets if `count` says how much a row counts for.
-struct FarRows {
-  template <typename Count>
-  FarRows(const std::vector<int64_t>& degrees, Count count) : offsets{0} {
-    for (const int64_t degree : degrees) {
-      rows.push_back({rows.empty() ? int64_t{1} << 33 : rows.back().begin + 1'000'000, degree});
-      nodes.push_back(int64_t(rows.size()) * 3'000'000'000);
-      offsets.push_back(offsets.back() + count(degree));
-    }
-  }
-  std::vector<CudaRow> rows;
-  std::vector<int64_t> nodes, offsets;
-};
-
-// Memory for a scan of `count` numbers.
-struct Scan : DeviceBytes {
-  explicit Scan(int64_t count) : DeviceBytes(size_t(kernels().scan_bytes(0, count))) {}
-  [[nodiscard]] CudaScratch view() const { return {get(), int64_t(size())}; }
-};
-
-// The rows that blocks of items begin in.
-struct FirstRows : DeviceBytes {
-  FirstRows(const DeviceBytes& offset, const std::vector<int64_t>& offsets)
-      : DeviceBytes(size_t(cuda_first_rows(offsets.back())) * sizeof(int32_t)) {
-    kernels().first_rows(0,
-                         {.offset = offset.as<int64_t>(),
-                          .num_dst = int64_t(offsets.size()) - 1,
-                          .num_items = offsets.back(),
-                          .first_row = as<int32_t>()},
-                         nullptr);
-  }
-};
-
-struct DeviceRows {
-  explicit DeviceRows(const FarRows& rows)
-      : nodes(rows.nodes),
-        row(rows.rows),
-        offset(rows.offsets),
-        first_row(offset, rows.offsets),
-        view{nodes.as<int64_t>(), row.as<CudaRow>(), offset.as<int64_t>(), first_row.as<int32_t>(),
-             int64_t(rows.rows.size())} {}
-  DeviceBytes nodes, row, offset;
-  FirstRows first_row;
-  CudaRows view;
-};
 
 // Where the picks stand, by the host's Picker.
 std::vector<int64_t> expected_positions(const FarRows& rows,
@@ -85,8 +33,6 @@ std::vector<int64_t> expected_positions(const FarRows& rows,
   }
   return positions;
 }
-
-const std::vector<int64_t> kDegrees{40, 0, 0, 7, 32, 33, 1, 5000, 64, 65, 257, 300, 1025, 1100, 0};
 
 }  // namespace
 
@@ -229,57 +175,9 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
                            .positions = {positions.get(), true},
                            .weight = nullptr,
                            .fanout = fanout,
-                           .importance = nullptr,
-                           .indptr = indptr.as<int64_t>(),
-                           .inverse = nullptr},
+                           .indptr = indptr.as<int64_t>()},
                           nullptr);
     CHECK(positions.read<int64_t>() == expected);
-  }
-}
-
-// Their sum depends on the order in which it is added up, which batches would hardly show:
-// docs/semantics.md, section 8. One row is longer than a block of terms.
-TEST_CASE("the c of a row has the bits of the host's") {
-  const FarRows far(kDegrees, [](int64_t degree) { return degree; });
-  const DeviceRows rows(far);
-  constexpr uint64_t kCandidates = 500;
-  std::vector<double> p;
-  for (uint64_t i = 0; i < kCandidates; ++i)
-    p.push_back(std::exp(static_cast<double>(mix64(i) % 1000) / 100 - 5));
-  std::vector<int32_t> candidate;
-  for (uint64_t e = 0; e < static_cast<uint64_t>(far.offsets.back()); ++e)
-    candidate.push_back(static_cast<int32_t>(uniform_below(mix64(e + 77), kCandidates)));
-  const DeviceBytes device_p(p), device_candidate(candidate);
-  const DeviceBytes c(kDegrees.size() * sizeof(double));
-  for (const int64_t fanout : {-1, 1, 10, 64, 3000}) {
-    CAPTURE(fanout);
-    const DeviceBytes largest(std::vector<double>(kCandidates, 0));
-    kernels().solve(0,
-                    {.rows = rows.view,
-                     .num_edges = far.offsets.back(),
-                     .fanout = fanout,
-                     .p = device_p.as<double>(),
-                     .candidate = device_candidate.as<int32_t>(),
-                     .c = c.as<double>(),
-                     .largest = largest.as<double>()},
-                    nullptr);
-    std::vector<double> expected, expected_largest(kCandidates, 0);
-    for (size_t i = 0; i < kDegrees.size(); ++i) {
-      std::vector<double> of_row, inverse;
-      const auto first = size_t(far.offsets[i]);
-      const auto end = size_t(far.offsets[i + 1]);
-      for (size_t e = first; e < end; ++e)
-        of_row.push_back(p[size_t(candidate[e])]);
-      for (const double of_source : of_row)
-        inverse.push_back(1 / of_source);
-      expected.push_back(solve_c(of_row, inverse, fanout));
-      for (size_t e = first; e < end; ++e) {
-        double& most = expected_largest[size_t(candidate[e])];
-        most = std::max(most, expected.back());
-      }
-    }
-    CHECK(c.read<double>() == expected);
-    CHECK(largest.read<double>() == expected_largest);
   }
 }
 

@@ -2,12 +2,17 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "cuda/rows_fixture.h"
+#include "kernels/cuda_backend.h"
 #include "nn/aggregate_table_cases.h"
 #include "nn/aggregation_cases.h"
 #include "ramet/aggregate_table.h"
+#include "ramet/block_edges.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/random.h"
 #include "support/errors.h"
 #include "support/ids.h"
 
@@ -59,6 +64,43 @@ TEST_CASE("a device sums the rows of edges as the CPU does") {
             sums_of_cpu(edges, x, weights));
     }
   });
+}
+
+// Sources without an edge, with a few, and with more than a warp sorts.
+TEST_CASE("a device transposes edges as the CPU does") {
+  constexpr int64_t kDst = 3000, kSrc = 900;
+  std::vector<int64_t> indptr{0};
+  std::vector<int32_t> indices;
+  for (uint64_t d = 0; d < kDst; ++d) {
+    for (uint64_t e = 0; e < mix64(d) % 5; ++e)
+      indices.push_back(static_cast<int32_t>(mix64(d * 8 + e) % (e == 0 ? 2 : kSrc)));
+    indptr.push_back(std::ssize(indices));
+  }
+  for (const int64_t num_dst : {kDst, int64_t{0}}) {
+    indptr.resize(static_cast<size_t>(num_dst) + 1);
+    indices.resize(static_cast<size_t>(indptr.back()));
+    const auto edges = BlockEdges::trusted(borrow(indptr), borrow(indices), kSrc);
+    const BlockEdges::Transposed& expected = edges->transposed(1);
+    const CudaStream stream(0);
+    const auto pool = DevicePool::create(0)->on(stream.handle());
+    const DeviceBytes offsets(indptr), sources(indices);
+    const BlockEdges::Transposed given = transpose_on_device(
+        on_device(offsets, DType::kInt64, {num_dst + 1}),
+        on_device(sources, DType::kInt32, {std::ssize(indices)}), kSrc, *pool, stream.handle());
+    stream.synchronize();
+    const auto check = [](const Array& one, const Array& other) {
+      CHECK(other.dtype == one.dtype);
+      REQUIRE(other.shape == one.shape);
+      std::vector<char> copied(static_cast<size_t>(other.bytes()));
+      if (!copied.empty())
+        require_cuda().runtime.copy(0, copied.data(), other.data, other.bytes(), nullptr);
+      require_cuda().runtime.synchronize(0, nullptr);
+      CHECK(std::memcmp(copied.data(), one.data, copied.size()) == 0);
+    };
+    check(expected.indptr, given.indptr);
+    check(expected.indices, given.indices);
+    check(expected.edges, given.edges);
+  }
 }
 
 // Compares the bytes of what a device and the CPU make of a table.

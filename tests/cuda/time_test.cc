@@ -44,6 +44,7 @@ void check_in_time(const std::shared_ptr<const Graph>& graph,
 }
 
 const Weighted kWeighted{.table = "w"}, kRepeated{.table = "w", .replace = true};
+const Labor kWeightedLabor{.iterations = 1, .table = "w"};
 
 TEST_CASE("disjoint trees are the host's") {
   const auto graph = timed_graph(true, Rows::kUnsorted);
@@ -77,6 +78,7 @@ TEST_CASE("what times leave of rows is the host's") {
       check_in_time(graph, Uniform{}, time, {4, 3}, 4);
       check_in_time(graph, Labor{.weights = Weights::kHorvitzThompson}, time, {4, 3});
       check_in_time(graph, Labor{.iterations = 1}, time, {4, 3});
+      check_in_time(graph, kWeightedLabor, time, {4, 3});
       check_in_time(graph, kWeighted, time, {4, 3});
       check_in_time(graph, kRepeated, time, {4, 3});
     }
@@ -103,6 +105,7 @@ TEST_CASE("edges that are excluded are out of their rows, as the host's") {
       check_in_time(graph, Uniform{}, time, {4, 3}, 4, without);
       check_in_time(graph, Labor{}, time, {4, 3}, 1, without);
       check_in_time(graph, Labor{.iterations = 1}, time, {4, 3}, 1, without);
+      check_in_time(graph, kWeightedLabor, time, {4, 3}, 1, without);
       check_in_time(graph, kWeighted, time, {4, 3}, 1, without);
       check_in_time(graph, kRepeated, time, {4, 3}, 1, without);
     }

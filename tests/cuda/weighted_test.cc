@@ -17,6 +17,13 @@ SampleOptions weighted(std::vector<int64_t> fanouts, bool replace, int64_t depen
   return {{std::move(fanouts)}, Weighted{.table = "w", .replace = replace}, 4, dependent};
 }
 
+SampleOptions labor(std::vector<int64_t> fanouts,
+                    int64_t iterations,
+                    Weights weights = Weights::kNormalized) {
+  const Labor method{.iterations = iterations, .weights = weights, .table = "w"};
+  return {{std::move(fanouts)}, method, 4};
+}
+
 SampleOptions dependent(std::vector<int64_t> fanouts) {
   return {{std::move(fanouts)}, Uniform{}, 4, 4};
 }
@@ -32,6 +39,20 @@ TEST_CASE("weighted minibatches are the host's") {
     check_against_host(wide, weighted({300, 2}, replace), kSeeds, 0, 1);
     check_against_host(wide, weighted({5, 3}, replace, 4), kSeeds, 0, 3);
     check_against_host(wide, weighted({3}, replace), {});
+  }
+}
+
+// docs/semantics.md, section 8.
+TEST_CASE("minibatches of LABOR by weights, and their weights, are the host's") {
+  const auto narrow = weighted_graph<float>(300, 2800, 11);
+  const auto wide = weighted_graph<double>(300, 2800, 12);
+  const auto hubs = weighted_graph<float>(2000, 60'000, 5);
+  for (const int64_t iterations : {0, 1, 3}) {
+    CAPTURE(iterations);
+    check_against_host(narrow, labor({4, 0, 15, 1}, iterations), kSeeds);
+    check_against_host(wide, labor({-1, 3}, iterations, Weights::kHorvitzThompson), kSeeds, 0, 1);
+    check_against_host(wide, labor({3}, iterations), {});
+    check_against_host(hubs, labor({10}, iterations), {7, 11, 1, 8}, 0, 1);
   }
 }
 
@@ -68,7 +89,8 @@ TEST_CASE("what is no weight is named as on the host, and samplers stay usable")
     StoreContents contents = one_type(csc, 40);
     contents.arrays.emplace_back("edge/node__to__node/w", borrow(weights));
     const auto graph = graph_of(contents);
-    for (const SampleOptions& options : {weighted({3}, false), weighted({3}, true)}) {
+    for (const SampleOptions& options :
+         {weighted({3}, false), weighted({3}, true), labor({3}, 0), labor({3}, 1)}) {
       DeviceSampler device(graph, options);
       const std::vector<int64_t> bad_seeds{4, 9}, good_seeds{4, 8};
       CHECK_THROWS_WITH_AS(

@@ -49,13 +49,6 @@ TEST_CASE("names of options") {
                        Error);
 }
 
-TEST_CASE("processors alone sample LABOR with weights") {
-  for (const Method& method : {Method(Labor{}), Method(Weighted{.table = "w"})})
-    CHECK(why_cpu_samples({.fanouts = {}, .method = method}).empty());
-  CHECK(why_cpu_samples({.fanouts = {}, .method = Labor{.table = "w"}}) ==
-        "LABOR with weights runs on the CPU");
-}
-
 TEST_CASE("keys of trees are the tree and the id") {
   for (const int64_t num_nodes : {int64_t{1}, int64_t{2}, int64_t{1000}, int64_t{1} << 40}) {
     CAPTURE(num_nodes);

@@ -18,7 +18,7 @@ EMBEDDED_ON_DISK = "a ramet.nn.Embedding on a disk in tables"
 PROVIDED_THERE = "a ramet.Table on a device in tables"
 ON_DISK = "placement.tables='disk'"
 EVERYWHERE = (CPU, GPU, RANKS, RANKS_ON_GPU)
-ON_GPU, HOST_ALONE = (GPU, RANKS_ON_GPU), (CPU, RANKS)
+ON_GPU = (GPU, RANKS_ON_GPU)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
@@ -35,7 +35,7 @@ SUPPORTED = {
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU, GPU),
     "features.hide": EVERYWHERE,
-    "features.transpose": HOST_ALONE,
+    "features.transpose": EVERYWHERE,
     "features.dtype": EVERYWHERE,
     "device": ON_GPU,
     "placement.topology='device'": ON_GPU,

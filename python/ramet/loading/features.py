@@ -22,7 +22,7 @@ class Features:
         from the table, by the threads, or by the device that has them.
     hide: {table: columns}: at the seeds' own rows these columns arrive as zeros, so that a model can learn to fill them
         in: a column, a list of columns, or None for the whole row. A name may also be (node type, table).
-    transpose: True: the threads transpose the blocks but the first, as backward needs them; "all": each.
+    transpose: True: the threads, or the device, transpose the blocks but the first, for backward; "all": each.
 
     Raises TypeError or ValueError naming the field and the value.
     """

@@ -41,6 +41,12 @@ def known_edges(batch: Batch, index: int, edge_type: int):
     return batch._token, index, edge_type  # noqa: SLF001
 
 
+def transposed_ahead(batch: Batch, index: int, edge_type: int) -> list | None:
+    """(indptr, indices, edges) by source of batch.blocks[index], if a device made them with the batch."""
+    ahead = batch._core.transposed(index, edge_type)
+    return None if ahead is None else [batch._tensor(array) for array in ahead]  # noqa: SLF001
+
+
 def version_of(tensor) -> int | None:
     """A number that changes when the tensor is written to; None where torch counts none."""
     return None if tensor.is_inference() else tensor._version  # noqa: SLF001 (torch's)

@@ -11,8 +11,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 from ramet._support.training import for_training
 from ramet.loading.block import Block
 from ramet.loading.hops import hop_edges_of
-from ramet.loading.origins import block_of, known_edges, version_of
-from ramet.nn.edges import BlockEdges
+from ramet.loading.origins import block_of, known_edges, transposed_ahead, version_of
+from ramet.nn.edges import BlockEdges, Transposed
 from ramet.nn.hop_edges import block_edges
 from ramet.nn.tracing import is_traced
 
@@ -84,6 +84,10 @@ def _of_block(block: Block) -> BlockEdges:
     derived = {"known": known}
     if batch.origin.device is None:
         derived["core"] = known
+    else:
+        ahead = transposed_ahead(batch, block.index, edge_type)
+        if ahead is not None:
+            derived["transposed"] = Transposed(*ahead)
     edges = BlockEdges(block.indptr, block.indices, block.num_src, weights, derived=derived)
     _remember(edges)
     return edges

@@ -51,6 +51,7 @@ constexpr CudaBackend kBackend{
                    find_positions_cuda},
     .sampling = kCudaSamplingKernels,
     .sum_edges = sum_edges_cuda,
+    .transpose = transpose_cuda,
 };
 
 }  // namespace

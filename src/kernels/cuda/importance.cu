@@ -43,7 +43,9 @@ __global__ void __launch_bounds__(BlockTeam::kSize) solve_rows(CudaSolveArgs arg
 __global__ void max_reduce_largest(CudaSolveArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_edges) return;
-  const double c = args.c[row_of(args.rows.offset, args.rows.first_row, e)];
+  const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
+  const double c = args.shares.is_first ? probability({args.shares.share, nullptr, args.c}, row, e)
+                                        : args.c[row];
   double* largest = &args.largest[args.candidate[e]];
   if (!(__ldcg(largest) < c)) return;
   atomicMax(reinterpret_cast<unsigned long long*>(largest),
@@ -74,7 +76,10 @@ void cuda_sampling::begin_importance(
 
 void cuda_sampling::solve(int device, const CudaSolveArgs& args, void* stream) {
   const DeviceScope scope(device);
-  launch_rows("solve_rows", solve_rows, args.rows.num_dst, stream, args);
+  if (args.shares.share != nullptr)
+    solve_by_weights(args, stream);
+  else
+    launch_rows("solve_rows", solve_rows, args.rows.num_dst, stream, args);
   if (args.largest == nullptr) return;
   launch_each("max_reduce_largest", max_reduce_largest, args.num_edges, stream, args);
 }

@@ -35,8 +35,7 @@ __global__ void mark_below_threshold(CudaMarkArgs args, CudaCsc edges, const uin
 
 __global__ void mark_by_importance(CudaMarkArgs args, CudaCsc edges, CudaImportance importance) {
   mark_accepted(args, [&](const InEdge& e) {
-    const double scaled = importance.c[e.row] * importance.p[importance.candidate[e.number]];
-    const double q = scaled < 1.0 ? scaled : 1.0;
+    const double q = probability(importance, e.row, e.number);
     return q == 1 || word_of_source(args, edges, e) <= static_cast<uint64_t>(q * 0x1p64);
   });
 }
@@ -46,9 +45,9 @@ __global__ void mark_by_importance(CudaMarkArgs args, CudaCsc edges, CudaImporta
 void cuda_sampling::mark_labor(int device, const CudaMarkLaborArgs& args, void* stream) {
   const DeviceScope scope(device);
   const CudaMarkArgs& mark = args.mark;
-  if (args.importance != nullptr) {
+  if (args.importance.p != nullptr) {
     launch_each("mark_by_importance", mark_by_importance, mark.num_edges, stream, mark, args.edges,
-                *args.importance);
+                args.importance);
   } else {
     launch_each("set_thresholds", set_thresholds, mark.rows.num_dst, stream, mark, args.threshold);
     launch_each("mark_below_threshold", mark_below_threshold, mark.num_edges, stream, mark,

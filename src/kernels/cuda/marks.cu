@@ -48,48 +48,42 @@ __device__ bool is_marked(const CudaTakeMarkedArgs& args, int64_t e) {
   return e < args.num_edges && (args.marks[e / kWarp] >> (e % kWarp) & 1) != 0;
 }
 
-// q of LABOR-i.
-__device__ double probability(const CudaImportance& importance, int64_t row, int64_t e) {
-  const double scaled = importance.c[row] * importance.p[importance.candidate[e]];
-  return scaled < 1.0 ? scaled : 1.0;
-}
-
-__device__ float weight(const CudaTakeMarkedArgs& args,
-                        const CudaImportance& importance,
-                        int64_t row,
-                        int64_t e) {
+__device__ float weight(const CudaTakeMarkedArgs& args, int64_t row, int64_t e) {
+  const CudaImportance& importance = args.importance;
   const int64_t degree = args.rows.row[row].degree;
-  if (importance.c == nullptr) {
+  if (importance.p == nullptr) {
     return static_cast<float>(
         1 / static_cast<double>(takes_all(args.fanout, degree) ? degree : args.fanout));
   }
-  return static_cast<float>(1 / (static_cast<double>(degree) * probability(importance, row, e)));
+  const double q = probability(importance, row, e);
+  if (importance.share != nullptr) return static_cast<float>(importance.share[e] / q);
+  return static_cast<float>(1 / (static_cast<double>(degree) * q));
 }
 
-__global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
+__global__ void take_marks(CudaTakeMarkedArgs args) {
   const int64_t e = thread_number();
   if (!is_marked(args, e)) return;
   const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
   const int64_t pick = output_index(args.rows.order, row, marks_before(args.marks, args.rank, e));
   store_position(args.positions, pick, position_of(args.rows, row, e));
-  if (args.inverse != nullptr) {
-    args.inverse[pick] = 1 / probability(importance, row, e);
+  if (args.term != nullptr) {
+    const double share = args.importance.share == nullptr ? 1 : args.importance.share[e];
+    args.term[pick] = share / probability(args.importance, row, e);
   } else if (args.weight != nullptr) {
-    args.weight[pick] = weight(args, importance, row, e);
+    args.weight[pick] = weight(args, row, e);
   }
 }
 
-// The weights 1 / q of a destination's picks, divided by their sum.
+// The terms of a destination's picks, 1 / q or share / q, divided by their sum.
 __global__ void __launch_bounds__(BlockTeam::kSize) normalize_weights(CudaTakeMarkedArgs args) {
   __shared__ RowSumMemory shared;
   RowSumMemory& memory = shared;
   for_each_row(args.indptr, args.rows.num_dst, [&](int64_t row, const auto& team) {
     const int64_t begin = args.indptr[row], end = args.indptr[row + 1];
-    const double sum = sum_row(memory, team, begin, end, [&](int64_t e) {
-                         return Term{args.inverse[e], false};
-                       }).sum;
+    const double sum =
+        sum_row(memory, team, begin, end, [&](int64_t e) { return Term{args.term[e], false}; }).sum;
     for (int64_t e = begin + team.thread(); e < end; e += team.kSize)
-      args.weight[e] = static_cast<float>(args.inverse[e] / sum);
+      args.weight[e] = static_cast<float>(args.term[e] / sum);
   });
 }
 
@@ -106,10 +100,8 @@ void cuda_sampling::rank(int device, const CudaRankArgs& args, void* stream) {
 
 void cuda_sampling::take_marked(int device, const CudaTakeMarkedArgs& args, void* stream) {
   const DeviceScope scope(device);
-  const CudaImportance none{nullptr, nullptr, nullptr};
-  const CudaImportance importance = args.importance != nullptr ? *args.importance : none;
-  launch_each("take_marks", take_marks, args.num_edges, stream, args, importance);
-  if (args.inverse != nullptr)
+  launch_each("take_marks", take_marks, args.num_edges, stream, args);
+  if (args.term != nullptr)
     launch_rows("normalize_weights", normalize_weights, args.rows.num_dst, stream, args);
 }
 

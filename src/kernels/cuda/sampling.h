@@ -15,6 +15,7 @@ void first_rows(int device, const CudaFirstRowsArgs& args, void* stream);
 void pick(int device, const CudaPickArgs& args, void* stream);
 void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
 void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
+void mark_shares(int device, const CudaMarkArgs& mark, const CudaShares& to, void* stream);
 void number_edges(int device, const CudaNumberEdgesArgs& args, void* stream);
 void number_tries(int device, const CudaTries& args, uint64_t* number, void* stream);
 void mark_smallest(int device, const CudaMarkSmallestArgs& args, void* stream);
@@ -39,6 +40,9 @@ void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* st
 
 }  // namespace cuda_sampling
 
+// What solve() does to rows with weights, on the current device.
+void solve_by_weights(const CudaSolveArgs& args, void* stream);
+
 inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .scan_bytes = cuda_sampling::scan_bytes,
     .rows = cuda_sampling::rows,
@@ -48,6 +52,7 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .pick = cuda_sampling::pick,
     .mark_floyd = cuda_sampling::mark_floyd,
     .mark_labor = cuda_sampling::mark_labor,
+    .mark_shares = cuda_sampling::mark_shares,
     .number_edges = cuda_sampling::number_edges,
     .number_tries = cuda_sampling::number_tries,
     .mark_smallest = cuda_sampling::mark_smallest,

@@ -119,4 +119,11 @@ __device__ inline double load_weight(const CudaWeights& weights,
   return 0;
 }
 
+// q of in-edge e, which is counted from the first row: LABOR's probability of it.
+__device__ inline double probability(const CudaImportance& importance, int64_t row, int64_t e) {
+  const double p = importance.p[importance.candidate == nullptr ? e : importance.candidate[e]];
+  const double scaled = importance.c[row] * p;
+  return scaled < 1.0 ? scaled : 1.0;
+}
+
 }  // namespace ramet

@@ -93,6 +93,7 @@ class DeviceBatchSource final : public BatchSource {
       reads.push_back(sources[i]->submit(ids[i], context));
     }
     average_on_stream(batch, stop);
+    transpose_on_stream(batch, stop);
     for (size_t i = 0; i < reads.size(); ++i) {
       if (reads[i] == nullptr) continue;
       GatheredRows gathered = reads[i]->complete();
@@ -116,6 +117,22 @@ class DeviceBatchSource final : public BatchSource {
       for (TableMeans& means : on_host.means) {
         means.rows = upload(means.rows);
         batch.means.push_back(std::move(means));
+      }
+    }
+  }
+
+  void transpose_on_stream(Batch& batch, const std::atomic<bool>& stop) {
+    const auto& blocks = batch.minibatch.blocks;
+    const auto& types = parts_->graph->edge_types();
+    const size_t first = first_transposed(parts_->options, batch.minibatch);
+    if (first >= blocks.size()) return;
+    batch.transposed.resize(first * types.size());
+    for (size_t b = first; b < blocks.size() && !stop.load(); ++b) {
+      for (size_t type = 0; type < types.size(); ++type) {
+        const Relation& relation = blocks[b].relations[type];
+        batch.transposed.push_back(transpose_on_device(
+            relation.indptr, relation.indices,
+            blocks[b].num_src[static_cast<size_t>(types[type].src)], *pool_, stream_.handle()));
       }
     }
   }

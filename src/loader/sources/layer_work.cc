@@ -35,6 +35,12 @@ void add_means(const LoaderParts& parts,
   }
 }
 
+size_t first_transposed(const LoaderOptions& options, const Minibatch& minibatch) {
+  if (options.transpose == TransposeAhead::kNone || minibatch.merged)
+    return minibatch.blocks.size();
+  return options.transpose == TransposeAhead::kAll ? 0 : 1;
+}
+
 void work_for_layers(const LoaderParts& parts,
                      const std::atomic<bool>& stop,
                      int threads,
@@ -44,8 +50,7 @@ void work_for_layers(const LoaderParts& parts,
   for (size_t i = 0; i < options.tables.size() && !blocks.empty(); ++i) {
     if (options.tables[i].fused) add_means(parts, i, stop, threads, batch);
   }
-  if (options.transpose == TransposeAhead::kNone || batch.minibatch.merged) return;
-  for (size_t b = options.transpose == TransposeAhead::kAll ? 0 : 1; b < blocks.size(); ++b) {
+  for (size_t b = first_transposed(options, batch.minibatch); b < blocks.size(); ++b) {
     for (size_t type = 0; type < parts.graph->edge_types().size() && !stop.load(); ++type)
       static_cast<void>(block_edges(*parts.graph, batch, b, type)->transposed(threads));
   }

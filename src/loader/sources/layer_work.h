@@ -15,6 +15,9 @@ void work_for_layers(const LoaderParts& parts,
                      int threads,
                      Batch& batch);
 
+// The first block of those that are transposed ahead; the number of blocks for none.
+[[nodiscard]] size_t first_transposed(const LoaderOptions& options, const Minibatch& minibatch);
+
 // The part of it for one fused table. Of `batch` it reads the nodes and the first block, which lie
 // on the host, as does the table.
 void add_means(const LoaderParts& parts,

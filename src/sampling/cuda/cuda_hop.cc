@@ -136,18 +136,20 @@ CudaHop::Relations CudaHop::sound_relations() {
   return Relations(relations_).first(count);
 }
 
-// Leaves what times allow, where rows are in no order of them, and what is not excluded.
+// Leaves what times allow, where rows are in no order of them, what is not excluded, and then, for
+// LABOR by weights, what has weight.
 CudaHop::Relations CudaHop::filter(Relations relations) {
-  bool any = false;
-  for (size_t r = 0; r < relations.size(); ++r) {
-    if (!relations[r].is_unfiltered()) continue;
-    any = true;
-    relations[r].filter(scratch_);
-    report_.set(edges(r), relations[r].counted());
+  const auto is_unfiltered = [](const CudaRelationBuilder& r) { return r.is_unfiltered(); };
+  while (std::any_of(relations.begin(), relations.end(), is_unfiltered)) {
+    for (size_t r = 0; r < relations.size(); ++r) {
+      if (!relations[r].is_unfiltered()) continue;
+      relations[r].filter(scratch_);
+      report_.set(edges(r), relations[r].counted());
+    }
+    report_.wait();
+    relations = sound_relations();
   }
-  if (!any) return relations;
-  report_.wait();
-  return sound_relations();
+  return relations;
 }
 
 void CudaHop::throw_unsound(size_t r) const {

@@ -42,10 +42,12 @@ void CudaImportances::for_each_type(Step step) {
 }
 
 void CudaImportances::begin() {
+  is_first_ = true;
   for_each_type(work_.kernels.begin_importance);
 }
 
 void CudaImportances::update() {
+  is_first_ = false;
   for_each_type(work_.kernels.update);
 }
 
@@ -53,7 +55,7 @@ void CudaImportances::solve(std::span<CudaRelationBuilder> relations, bool max_r
   for (CudaRelationBuilder& relation : relations) {
     const OfType& sources = sources_of(relation);
     if (!relation.is_empty())
-      relation.solve(sources.p.data(), max_reduces ? sources.largest.data() : nullptr);
+      relation.solve(sources.p.data(), max_reduces ? sources.largest.data() : nullptr, is_first_);
   }
 }
 

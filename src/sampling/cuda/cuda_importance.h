@@ -57,6 +57,7 @@ class CudaImportances {
 
   const CudaWork& work_;
   const int64_t iterations_;
+  bool is_first_ = true;  // iteration
   std::vector<OfType> types_;
 };
 

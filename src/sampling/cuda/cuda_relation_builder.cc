@@ -87,6 +87,11 @@ bool CudaRelationBuilder::adds_weights() const {
   return weighted != nullptr && weighted->replace && fanout_ != kAllNeighbors;
 }
 
+// LABOR by weights.
+bool CudaRelationBuilder::has_shares() const {
+  return weights_.data != nullptr && std::holds_alternative<Labor>(options_.method);
+}
+
 bool CudaRelationBuilder::takes_last() const {
   return times_ && times_->rule.strategy == Strategy::kLast && fanout_ != kAllNeighbors;
 }
@@ -162,8 +167,9 @@ void CudaRelationBuilder::start(int64_t fanout,
   destinations_ = destinations;
   is_marked_ = !is_empty() && looks_at_edges();
   is_unfiltered_ = !is_empty() && ((times_ && !times_->sorted) || excluded_.count > 0);
+  is_unweighed_ = !is_empty() && has_shares();
   num_counted_ = num_edges_ = 0;
-  position_ = first_row_offset_ = nullptr;
+  position_ = nullptr;
   relation_ = {};
   relation_.edge_type = edge_type_;
   relation_.indptr = work_.allocate(DType::kInt64, num_dst() + 1);
@@ -179,6 +185,7 @@ void CudaRelationBuilder::read_rows(const CudaCsc& csc,
                                     CudaRelationScratch& scratch) {
   const bool counts_in_edges = is_marked_ || is_unfiltered_;
   offset_ = picks_before();
+  first_row_offset_ = nullptr;
   if (counts_in_edges)
     offset_ = (is_unfiltered_ ? whole_offset_ : in_edge_offset_).reserve(work_, num_dst() + 1);
   work_.kernels.rows(
@@ -238,7 +245,12 @@ void CudaRelationBuilder::add_candidates(CudaNodes& candidates, CudaRelationScra
   }
 }
 
-void CudaRelationBuilder::solve(const double* p, double* largest) {
+void CudaRelationBuilder::solve(const double* p, double* largest, bool is_first) {
+  CudaShares shares;
+  if (has_shares()) {
+    shares = {weights_, row_weight_.data(), share_.reserve(work_, num_counted_),
+              variance_.reserve(work_, num_dst()), is_first};
+  }
   work_.kernels.solve(work_.device,
                       {.rows = rows(),
                        .num_edges = num_counted_,
@@ -246,7 +258,8 @@ void CudaRelationBuilder::solve(const double* p, double* largest) {
                        .p = p,
                        .candidate = candidate_.data(),
                        .c = c_.reserve(work_, num_dst()),
-                       .largest = largest},
+                       .largest = largest,
+                       .shares = shares},
                       work_.stream);
 }
 

@@ -55,9 +55,9 @@ class CudaRelationBuilder {
              ListRange destinations,
              const CudaExcluded& excluded,
              CudaRelationScratch& scratch);
-  // Afterwards, if is_unfiltered(), it is the number of in-edges, whatever their times and whether
-  // they are excluded; after filter() as said.
-  [[nodiscard]] bool is_unfiltered() const { return is_unfiltered_; }
+  // Afterwards, while is_unfiltered(), it is the number of in-edges, whatever their times, whether
+  // they are excluded, and, for LABOR, of any weight. filter() leaves out one kind after the other.
+  [[nodiscard]] bool is_unfiltered() const { return is_unfiltered_ || is_unweighed_; }
   void filter(CudaRelationScratch& scratch);
   [[nodiscard]] const int64_t* counted() const { return offset_ + num_dst(); }
   [[nodiscard]] int64_t most_counted() const;
@@ -66,8 +66,9 @@ class CudaRelationBuilder {
 
   // The importances of LABOR-i. All sources of in-edges become candidates.
   void add_candidates(CudaNodes& candidates, CudaRelationScratch& scratch);
-  // The c of every row; `largest`, by candidate, is at least it afterwards.
-  void solve(const double* p, double* largest);
+  // The c of every row; `largest`, by candidate, is at least it afterwards, or with weights at
+  // first the probability.
+  void solve(const double* p, double* largest, bool is_first);
 
   // is_marked(): decides about every in-edge, or adds up their weights; `p` of LABOR-i or nullptr.
   // Afterwards *accepted() is the number of edges.
@@ -127,6 +128,7 @@ class CudaRelationBuilder {
   }
   [[nodiscard]] bool replaces() const;
   [[nodiscard]] bool adds_weights() const;
+  [[nodiscard]] bool has_shares() const;
   [[nodiscard]] bool looks_at_edges() const;
   [[nodiscard]] bool has_threads_of_items() const;
   [[nodiscard]] bool pays_to_sort_rows() const;
@@ -140,6 +142,7 @@ class CudaRelationBuilder {
   // Makes indptr() of them.
   void place_rows(CudaRelationScratch& scratch);
   void find_first_rows(const int64_t* offset, int64_t count);
+  [[nodiscard]] CudaImportance importance(const double* p) const;
   void mark_smallest(const CudaMarkArgs& args);
   // Of weights, unless minibatches depend on each other.
   [[nodiscard]] CudaTries tries(const DrawKeys& keys) const;
@@ -168,6 +171,7 @@ class CudaRelationBuilder {
   int64_t fanout_ = 0;
   bool is_marked_ = false;
   bool is_unfiltered_ = false;  // parts of rows are to be left out, which are whole yet
+  bool is_unweighed_ = false;   // then, of LABOR by weights, the in-edges with none
   bool is_sorted_ = false;      // rows are read by the region of memory that they are in
   CudaExcluded excluded_;
   const CudaNodes* nodes_ = nullptr;  // of the destination type; their memory moves as they grow
@@ -176,8 +180,8 @@ class CudaRelationBuilder {
   CudaScratchArray<uint32_t> dst_;
   CudaScratchArray<CudaRow> row_;
   CudaScratchArray<int64_t> in_edge_offset_;
-  CudaScratchArray<int64_t> whole_offset_, left_offset_,
-      left_position_;  // before and after filter()
+  CudaScratchArray<int64_t> whole_offset_, whole_position_;  // before and after filter()
+  CudaScratchArray<int64_t> left_offset_, left_position_;
   const int64_t* position_ = nullptr;
   CudaScratchArray<int32_t> first_row_;
   const int64_t* first_row_offset_ = nullptr;  // that first_row_ is of
@@ -190,7 +194,7 @@ class CudaRelationBuilder {
   CudaScratchArray<uint64_t> threshold_, number_;
   CudaScratchArray<CudaLimit> limit_;
   CudaScratchArray<int32_t> candidate_;
-  CudaScratchArray<double> c_, inverse_, sums_;
+  CudaScratchArray<double> c_, term_, sums_, row_weight_, share_, variance_;
   Relation relation_;
 };
 

@@ -1,6 +1,7 @@
-// The in-edges of a relation that are looked at one by one: which of them times leave and are not
-// excluded, and which are picked.
+// The in-edges of a relation that are looked at one by one: which of them times leave, are not
+// excluded and have weight, and which are picked.
 #include <cstdint>
+#include <utility>
 
 #include "cuda_relation_builder.h"
 
@@ -8,18 +9,24 @@ namespace ramet {
 
 void CudaRelationBuilder::filter(CudaRelationScratch& scratch) {
   const int64_t num_words = cuda_mark_words(num_counted_);
-  work_.kernels.mark_allowed(
-      work_.device,
-      {.mark = {rows(), num_counted_, fanout_, {}, marks_.reserve(work_, num_words)},
-       .edges = csc_,
-       .times = has_sorted_times() ? CudaTimes() : times(),
-       .excluded = excluded_,
-       .bad = bad_.row},
-      work_.stream);
+  const CudaMarkArgs mark{rows(), num_counted_, fanout_, {}, marks_.reserve(work_, num_words)};
+  if (is_unfiltered_) {
+    work_.kernels.mark_allowed(work_.device,
+                               {.mark = mark,
+                                .edges = csc_,
+                                .times = has_sorted_times() ? CudaTimes() : times(),
+                                .excluded = excluded_,
+                                .bad = bad_.row},
+                               work_.stream);
+  } else {
+    work_.kernels.mark_shares(work_.device, mark, {weights_, row_weight_.reserve(work_, num_dst())},
+                              work_.stream);
+  }
   int64_t* const left = left_offset_.reserve(work_, num_dst() + 1);
   rank(left, scratch);
   CudaRows whole = rows();
   whole.order = {};  // what is left stays in the order of rows
+  std::swap(left_position_, whole_position_);
   int64_t* const position = left_position_.reserve(work_, num_counted_);
   work_.kernels.take_marked(work_.device,
                             {.rows = whole,
@@ -28,7 +35,7 @@ void CudaRelationBuilder::filter(CudaRelationScratch& scratch) {
                              .rank = rank_.data(),
                              .positions = {position, true}},
                             work_.stream);
-  is_unfiltered_ = false;
+  if (!std::exchange(is_unfiltered_, false)) is_unweighed_ = false;
   position_ = position;
   read_rows({left, nullptr, false, num_counted_, 0}, nullptr, scratch);
 }
@@ -40,12 +47,12 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
   const int64_t num_words = cuda_mark_words(num_counted_);
   const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
   if (std::holds_alternative<Labor>(options_.method)) {
-    const CudaImportance importance{p, candidate_.data(), c_.data()};
+    if (has_shares() && p == nullptr) solve(nullptr, nullptr, true);
     work_.kernels.mark_labor(work_.device,
                              {.mark = args,
                               .edges = csc_,
                               .threshold = threshold_.reserve(work_, num_dst()),
-                              .importance = p != nullptr ? &importance : nullptr},
+                              .importance = importance(p)},
                              work_.stream);
   } else if (weights_.data != nullptr || options_.dependent > 1 || takes_last()) {
     mark_smallest(args);
@@ -55,6 +62,13 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
   }
   rank(picks_before(), scratch);
   place_rows(scratch);
+}
+
+// Of LABOR; `p` of LABOR-i or nullptr.
+CudaImportance CudaRelationBuilder::importance(const double* p) const {
+  const double* const share = has_shares() ? share_.data() : nullptr;
+  if (p != nullptr) return {p, candidate_.data(), c_.data(), share};
+  return {share, nullptr, c_.data(), share};
 }
 
 void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
@@ -114,11 +128,11 @@ void CudaRelationBuilder::set_accepted(int64_t count) {
 void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
   float* weight = nullptr;
   const bool normalized = labor == nullptr || labor->weights == Weights::kNormalized;
-  if (p != nullptr || !normalized) {
+  const CudaImportance known = importance(p);
+  if (known.p != nullptr || !normalized) {
     relation_.edge_weight = work_.allocate(DType::kFloat32, num_edges_);
     weight = static_cast<float*>(relation_.edge_weight.data);
   }
-  const CudaImportance importance{p, candidate_.data(), c_.data()};
   work_.kernels.take_marked(
       work_.device,
       {.rows = rows(),
@@ -128,9 +142,9 @@ void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
        .positions = positions_,
        .weight = weight,
        .fanout = fanout_,
-       .importance = p != nullptr ? &importance : nullptr,
+       .importance = known,
        .indptr = indptr(),
-       .inverse = p != nullptr && normalized ? inverse_.reserve(work_, num_edges_) : nullptr},
+       .term = known.p != nullptr && normalized ? term_.reserve(work_, num_edges_) : nullptr},
       work_.stream);
 }
 

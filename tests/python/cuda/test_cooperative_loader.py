@@ -141,7 +141,7 @@ CASES = {
     ),
     "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
     "disjoint": (OPTIONS | {"disjoint": True}, DEVICE),
-    "LABOR-2": (OPTIONS | {"sampler": ramet.Labor(2)}, DEVICE),
+    "LABOR-2": (OPTIONS | {"sampler": ramet.Labor(2), "features": ramet.Features(transpose=True)}, DEVICE),
 }
 
 

@@ -89,6 +89,25 @@ def test_types_of_edges_and_topology_of_the_host(gpu, place):
             assert same(means_of(batch), means_of(expected)) and len(means_of(batch)) == len(graph.edge_types)
 
 
+@pytest.mark.parametrize("topology", ["device", "staged"])
+def test_blocks_are_transposed_ahead(gpu, topology):
+    graph = heterogeneous()
+    options = {"num_neighbors": [3, 2, 2], "input_nodes": ("paper", "train"), "batch_size": 40}
+    for ahead, first in ((True, 1), ("all", 0), (False, 3)):
+        features = ramet.Features(transpose=ahead)
+        placement = ramet.Placement(topology)
+        batch = next(iter(ramet.NeighborLoader(graph, **options, features=features, device=gpu, placement=placement)))
+        for index, block in enumerate(batch.blocks):
+            for edge_type in graph.edge_types:
+                edges = edges_of(block[edge_type])
+                ready = edges.derived.pop("transposed", None)
+                assert (ready is not None) == (index >= first)
+                if ready is not None:
+                    assert ready.edges.device.type == gpu.type and ready.indptr.equal(edges.transposed.indptr)
+                    assert ready.indices.equal(edges.transposed.indices)
+                    assert ready.edges.equal(edges.transposed.edges.int())
+
+
 @pytest.mark.parametrize("placement", ["continuous", "chunked"])
 @pytest.mark.parametrize("location", ["host", "device"])
 def test_tables_that_are_given(gpu, location, placement):
