@@ -165,6 +165,7 @@ class Embedding(torch.nn.Module):
         """Copies the rows into the table, also with assign=True."""
         with self._rows_as_buffer():
             super()._load_from_state_dict(state_dict, prefix, local_metadata | {ASSIGN: False}, *args)
+        self.table.refresh()
 
     @contextmanager
     def _rows_as_buffer(self):
