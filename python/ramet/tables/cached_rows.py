@@ -86,13 +86,8 @@ def _some(gradients, positions: np.ndarray):
 def cache_rows(table: Table, ids) -> None:
     """See Table.cache."""
     storage = table._storage  # noqa: SLF001 (of this package)
-    if table.ranks > 1 or storage.placement != "continuous" or storage.location != "host":
-        raise ValueError(
-            f"the rows are {storage.placement}, on the {storage.location}, of {table.ranks} ranks; cached are continuous "
-            "ones in host memory of one process: Table.create(..., ranks=False)"
-        )
-    if not storage.rows.is_writable or storage.scale is not None:
-        raise ValueError("the table is read-only or has a scale: ramet.cuda.UnifiedTensor(table, cached=ids) caches it")
+    if storage.why_not_cached:
+        raise ValueError(storage.why_not_cached)
     ids = np.unique(as_row_ids(ids)[0])
     if len(ids) > INT32_MAX:
         raise ValueError(f"{len(ids):,} rows are to be cached, at most {INT32_MAX:,} can be")

@@ -58,6 +58,18 @@ class Storage:
         self.flush()
         return self._by_id
 
+    @property
+    def why_not_cached(self) -> str:
+        """Why no device memory can be in front of the rows, as a sentence; "" where it can."""
+        if self.ranks.size > 1 or self.placement != "continuous" or self.location != "host":
+            return (
+                f"the rows are {self.placement}, on the {self.location}, of {self.ranks.size} ranks; cached are "
+                "continuous ones in host memory of one process: Table.create(..., ranks=False)"
+            )
+        if not self.stored.is_writable or self.scale is not None:
+            return "the table is read-only or has a scale: ramet.cuda.UnifiedTensor(table, cached=ids) caches it"
+        return ""
+
     def flush(self) -> None:
         """See Table.flush."""
         if self.cache is not None:

@@ -175,6 +175,22 @@ def test_a_killed_process_leaves_what_it_has_flushed(gpu):
     assert torch.equal(embedding.weight, flushed)
 
 
+@pytest.mark.parametrize("cache_by", ("degree", "presampling"))
+def test_a_loader_with_a_device_chooses_the_rows(gpu, cache_by):
+    """Of the nodes with most out-edges, or in most of the first 20 batches: docs/caches.md, "Policies"."""
+    graph = homogeneous()
+    embedding = ramet.nn.Embedding(graph.num_nodes(), 2)
+    options = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 8, "shuffle": True, "tables": {"node": embedding}}
+    degrees = np.bincount(graph.indices(), minlength=graph.num_nodes())
+    uses = [batch.n_id.numpy() for batch, _ in zip(ramet.NeighborLoader(graph, **options), range(20))]
+    uses = degrees if cache_by == "degree" else np.bincount(np.concatenate(uses), minlength=len(degrees))
+    ramet.NeighborLoader(graph, **options, device="cuda")
+    assert embedding.table.cached is None
+    placement = ramet.Placement(cache_rows=50, cache_by=cache_by)
+    ramet.NeighborLoader(graph, **options, device="cuda", placement=placement)
+    assert embedding.table.cached.tolist() == sorted(np.lexsort((np.arange(len(uses)), -degrees, -uses))[:50])
+
+
 def test_what_does_not_fit_is_refused_by_name(gpu):
     table = ramet.Table.create((ROWS, WIDTH), init=1)
     table.cache([3])
@@ -193,15 +209,13 @@ def test_what_does_not_fit_is_refused_by_name(gpu):
     given.cache([0])
     with pytest.raises(ValueError, match="has rows in a device cache, which loaders do not see"):
         ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": given})
-    for refused in (
-        ramet.Table.create((9, 2), location="device"),
-        ramet.Table.create((9, 2), placement="chunked"),
-        ramet.Table(np.zeros((9, 2), np.float32)[:]),
-        ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))),
+    for refused, message in (
+        (ramet.Table.create((9, 2), location="device"), "on the device, of 1 ranks; cached are continuous"),
+        (ramet.Table.create((9, 2), placement="chunked"), "the rows are chunked"),
+        (ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))), "read-only or has a scale"),
+        (graph.table("feat"), "read-only or has a scale"),
     ):
-        if refused.placement == "continuous" and refused.location == "host" and refused.scale is None:
-            continue
-        with pytest.raises(ValueError, match="cached are continuous|read-only or has a scale"):
+        with pytest.raises(ValueError, match=message):
             refused.cache([1])
 
 
