@@ -4,8 +4,8 @@
 //
 // Keeps the table alive. gather() may run in any thread and in several at once; it is not ordered
 // with writes of other streams. Failure: kOutOfRange names the first id outside the table;
-// kInvalidArgument for arrays of another device, dtype or shape, and for a table on the host without
-// a cache.
+// kInvalidArgument for arrays of another device, dtype or shape, and for a table on the host
+// without a cache.
 #pragma once
 
 #include <memory>
