@@ -47,8 +47,12 @@ class CachedRows(OnDevice):
     def _table(self) -> _core.DeviceTable:
         return _core.DeviceTable(self.rows, self.ids, self.rows_there)
 
+    def lock(self) -> None:
+        """Page-locks the host's rows, where kernels are to read them."""
+        _ = self._table
+
     def read_host(self, ids: np.ndarray) -> None:
-        """Copies those of the rows `ids` that are cached, from the host."""
+        """Copies those of the rows `ids` that are cached from the host."""
         slots = np.unique(self.slots[ids])
         for some in self._chunks(slots[slots >= 0].astype(np.int64)):
             self._there.write("scatter", some, self._host.gather(self.ids[some], 0, None, None), 0)
@@ -89,6 +93,7 @@ def cache_rows(table: Table, ids) -> None:
     if storage.why_not_cached:
         raise ValueError(storage.why_not_cached)
     ids = np.unique(as_row_ids(ids)[0])
+    ids.flags.writeable = False  # users have them, too
     if len(ids) > INT32_MAX:
         raise ValueError(f"{len(ids):,} rows are to be cached, at most {INT32_MAX:,} can be")
     outside = (ids < 0) | (ids >= len(table))
@@ -98,7 +103,9 @@ def cache_rows(table: Table, ids) -> None:
     slots[ids] = np.arange(len(ids))
     storage.flush()
     storage.cache = None  # whose memory is free for what comes
-    storage.cache = CachedRows(storage.stored, ids, slots)
+    front = CachedRows(storage.stored, ids, slots)
+    front.lock()
+    storage.cache = front
 
 
 def cache_as(table: Table, other: Table) -> None:

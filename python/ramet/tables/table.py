@@ -118,16 +118,16 @@ class Table(OfRanks):
             self._storage.refresh()
 
     def cache(self, ids) -> None:
-        """Copies the rows `ids` to memory of torch's current CUDA device, in front of the host's; None ends that, and
-        writes them back. The table is continuous, in host memory, and of this process alone; its memory is page-locked
-        when the device first reads it. docs/caches.md says who reads and writes what.
+        """Copies the rows `ids` to memory of torch's current CUDA device, in front of the host's, in place of those
+        cached before; None ends that. The table is continuous, in host memory, which is page-locked, and of this
+        process alone. docs/caches.md says who reads and writes what.
 
-        gather() of CUDA ids is then by a kernel, which reads the other rows in place. scatter() and add() write both.
-        Steps of an optimizer of `ramet.optim` write cached rows on the device alone; the host has them after flush(),
-        and whenever this process asks for rows of the host: by gather() of host ids, numpy(), torch(), save().
+        gather() of CUDA ids is then by a kernel, which reads the other rows in place. scatter() and add() write to
+        both. Steps of an optimizer of `ramet.optim` write cached rows on the device alone. The host has them after
+        flush(), and whenever this process asks for rows there: by gather() of host ids, numpy(), torch(), save().
 
-        Raises IndexError for ids that are no rows, ValueError for other tables, RuntimeError and MemoryError as of
-        Table.create(location="device").
+        Raises IndexError for ids that are no rows, and ValueError for other tables: nothing has changed then.
+        RuntimeError and MemoryError where the device or its memory is missing: then no row is cached.
         """
         if ids is None:
             self.flush()
