@@ -100,10 +100,10 @@ class TrainableRows:
 
     def _storages(self) -> list[Storage]:
         """Of the rows and their state, with the same rows cached."""
-        table = self.embedding.table
-        for of_state in self.state.values():
-            cache_as(of_state, table)
-        return [every._storage for every in (table, *self.state.values())]
+        storages = [table._storage for table in (self.embedding.table, *self.state.values())]
+        for of_state in storages[1:]:
+            cache_as(of_state, storages[0])
+        return storages
 
 
 def _as_engine(weights: Storage, gradients):

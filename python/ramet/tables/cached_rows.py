@@ -4,7 +4,6 @@ docs/caches.md, "Rows in device memory"."""
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,9 +16,6 @@ from ramet.tables.copying import CHUNK_BYTES
 from ramet.tables.create import create
 from ramet.tables.device_storage import OnDevice
 from ramet.tables.storage import Storage
-
-if TYPE_CHECKING:
-    from ramet.tables.table import Table
 
 
 class CachedRows(OnDevice):
@@ -36,7 +32,7 @@ class CachedRows(OnDevice):
         self._there = create(
             shape, self.dtype, lambda _: None, placement="continuous", location="device", **alone, **filled
         )
-        self.rows_there: _core.Table = self._there.rows
+        self.rows_there = self._there.rows
         self.read_host(ids)
 
     @cached_property
@@ -87,19 +83,18 @@ def _some(gradients, positions: np.ndarray):
     return gradients[positions]
 
 
-def cache_rows(table: Table, ids) -> None:
+def cache_rows(storage: Storage, ids) -> None:
     """See Table.cache."""
-    storage = table._storage  # noqa: SLF001 (of this package)
     if storage.why_not_cached:
         raise ValueError(storage.why_not_cached)
     ids = np.unique(as_row_ids(ids)[0])
     ids.flags.writeable = False  # users have them, too
     if len(ids) > INT32_MAX:
         raise ValueError(f"{len(ids):,} rows are to be cached, at most {INT32_MAX:,} can be")
-    outside = (ids < 0) | (ids >= len(table))
+    outside = (ids < 0) | (ids >= len(storage))
     if outside.any():
-        raise IndexError(f"row {ids[outside][0]} is to be cached, but there are {len(table)} rows")
-    slots = np.full(len(table), -1, np.int32)
+        raise IndexError(f"row {ids[outside][0]} is to be cached, but there are {len(storage)} rows")
+    slots = np.full(len(storage), -1, np.int32)
     slots[ids] = np.arange(len(ids))
     storage.flush()
     storage.cache = None  # whose memory is free for what comes
@@ -108,10 +103,10 @@ def cache_rows(table: Table, ids) -> None:
     storage.cache = front
 
 
-def cache_as(table: Table, other: Table) -> None:
+def cache_as(storage: Storage, other: Storage) -> None:
     """With the same cached rows as another table of as many rows."""
-    if table.cached is other.cached:
+    if storage.cached is other.cached:
         return
-    storage, front = table._storage, other._storage.cache  # noqa: SLF001 (of this package)
     storage.flush()
+    front = other.cache
     storage.cache = None if front is None else CachedRows(storage.stored, front.ids, front.slots)

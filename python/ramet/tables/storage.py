@@ -59,6 +59,11 @@ class Storage:
         return self._by_id
 
     @property
+    def cached(self) -> np.ndarray | None:
+        """See Table.cached."""
+        return None if self.cache is None else self.cache.ids
+
+    @property
     def why_not_cached(self) -> str:
         """Why no device memory can be in front of the rows, as a sentence; "" where it can."""
         if self.ranks.size > 1 or self.placement != "continuous" or self.location != "host":

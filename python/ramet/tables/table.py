@@ -135,12 +135,12 @@ class Table(OfRanks):
             return
         from ramet.tables.cached_rows import cache_rows  # imports torch
 
-        cache_rows(self, ids)
+        cache_rows(self._storage, ids)
 
     @property
     def cached(self) -> np.ndarray | None:
         """The ids of cached rows, int64, ascending. None without a cache."""
-        return None if self._storage.cache is None else self._storage.cache.ids
+        return self._storage.cached
 
     def flush(self) -> None:
         """Writes cached rows that steps have changed to the host, where other processes and views see them."""
