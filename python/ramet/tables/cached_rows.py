@@ -27,11 +27,9 @@ class CachedRows(OnDevice):
         super().__init__(on_host)
         self.ids, self.slots, self.is_changed = ids, slots, False
         self._host = Storage(on_host)
-        shape, alone = (len(ids), *self.shape[1:]), {"ranks": False, "ownership": None}
-        filled = {"init": 0, "seed": 0}
-        self._there = create(
-            shape, self.dtype, lambda _: None, placement="continuous", location="device", **alone, **filled
-        )
+        shape = len(ids), *self.shape[1:]
+        where: dict = {"placement": "continuous", "location": "device", "ranks": False, "ownership": None}
+        self._there = create(shape, self.dtype, lambda _: None, init=0, seed=0, **where)
         self.rows_there = self._there.rows
         self.read_host(ids)
 
