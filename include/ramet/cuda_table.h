@@ -32,6 +32,10 @@ struct CudaTableOptions {
   // Takes n rows, and 4 bytes for each row of the table. kOutOfRange for a row out of range. An
   // Array without a shape: no cache.
   Array cached = {};
+  // Writable rows on the device that are these rows' cache: the caller fills them, and may write
+  // them as a table of their own. An Array without a shape: memory of the CudaTable, filled from
+  // the table.
+  Array cached_rows = {};
   Progress progress = {};  // of page-locking; not kept
 };
 

@@ -1,9 +1,11 @@
-// DeviceTable: rows by id of a table in device memory, for ids and rows on that device. Callers on
-// the host use Table and WholeTable (whole_table.h).
+// DeviceTable: rows by id of a table in device memory, or in host memory with a cache of its own in
+// front, for ids and rows on that device. Callers on the host use Table and WholeTable
+// (whole_table.h).
 //
 // Keeps the table alive. gather() may run in any thread and in several at once; it is not ordered
 // with writes of other streams. Failure: kOutOfRange names the first id outside the table;
-// kInvalidArgument for arrays of another device, dtype or shape, and for a table on the host.
+// kInvalidArgument for arrays of another device, dtype or shape, and for a table on the host
+// without a cache.
 #pragma once
 
 #include <memory>
@@ -24,6 +26,9 @@ class DeviceTable {
   // `positions`: the positions of rows by id; none: a row's position is its id.
   explicit DeviceTable(Table rows_by_position,
                        const std::optional<RowPositions>& positions = std::nullopt);
+  // Of a table on the host, which the device reads in place, but for the rows `ids` (int64 [n] on
+  // the host, each once): these are those of `cached`, in device memory.
+  DeviceTable(Table on_host, const Array& ids, const Table& cached);
 
   // Writes row ids[i] to row i of `out` on the stream, as CudaTable::gather(). Waits until all ids
   // are checked; with a bad id nothing is read. With positions options.bad is not used.

@@ -65,6 +65,8 @@ void bind_device_table(nb::module_& m) {
   nb::class_<DeviceTable>(m, "DeviceTable")
       .def(nb::init<Table, const std::optional<RowPositions>&>(), nb::arg("rows_by_position"),
            nb::arg("positions").none())
+      .def(nb::init<Table, const Array&, const Table&>(), nb::arg("on_host"),
+           nb::arg("ids").noconvert(), nb::arg("cached"), nb::call_guard<GilRelease>())
       .def("gather", &gather_on_device, nb::arg("ids"), nb::arg("out"), nb::kw_only(),
            nb::arg("stream"), nb::arg("decode"), nb::call_guard<GilRelease>());
 }

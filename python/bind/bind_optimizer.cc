@@ -69,7 +69,14 @@ void bind_optimizer(nb::module_& m) {
                                      stochastic, seed,   row_ids.value_or(Array{})};
           },
           nb::arg("optimizer"), nb::kw_only(), nb::arg("number"), nb::arg("divisor"),
-          nb::arg("stochastic"), nb::arg("seed"), nb::arg("row_ids").noconvert().none());
+          nb::arg("stochastic"), nb::arg("seed"), nb::arg("row_ids").noconvert().none())
+      .def(
+          "of_rows",
+          [](OptimizerStep step, const Array& row_ids) {
+            step.row_ids = row_ids;
+            return step;
+          },
+          nb::arg("row_ids").noconvert());
   m.def("optimizer_state", &state, nb::arg("optimizer"));
   m.def("apply_gradients", &apply, nb::arg("step"), nb::arg("weights"), nb::arg("state"),
         nb::arg("gradients"), nb::kw_only(), nb::arg("own"), nb::arg("threads"));

@@ -13,6 +13,7 @@
 #include "loader/pipeline/batch_stream.h"
 #include "loader/pipeline/clock.h"
 #include "loader/pipeline/stages.h"
+#include "loader/rows/cached_nodes.h"
 #include "loader/rows/table_reads.h"
 #include "loader/seeds/link_seeds.h"
 #include "loader/seeds/listed_plan.h"
@@ -269,6 +270,15 @@ int NeighborLoader::max_sampled() const {
 
 int64_t NeighborLoader::cache_bytes() const {
   return parts_->host.caches->memory_bytes();
+}
+
+std::vector<int64_t> NeighborLoader::hottest_nodes(int node_type) const {
+  require_index(node_type, std::ssize(graph()->node_types()), "the node type");
+  const DeviceOptions& device = options().device;
+  if (device.cache_rows == 0) return {};
+  const NodeUses uses = count_uses(graph(), options(), seeds_of_step(*parts_), num_steps(),
+                                   node_type, device.cache_by);
+  return ramet::hottest_nodes(uses, device.cache_rows);
 }
 
 const LoaderOptions& NeighborLoader::options() const {

@@ -223,5 +223,35 @@ TEST_CASE("rows gathered by ids of the host and of the device, from dense positi
   }
 }
 
+TEST_CASE("rows on the host, of which some are in front of them on the device") {
+  const Listed listed(300, kTableRows, 9, 17);
+  const Array host = zeros_on_host(DType::kFloat16, {kTableRows, 9});
+  set_rows(host, lists_of(listed), {0, kTableRows});
+  const std::vector<int64_t> ids = {3, 17, 59}, slots = {0, 1, 2};
+  const Table cached(to_device(DType::kFloat16, {3, 9}));
+  const DeviceTable both(Table(host), borrow(ids), cached);
+  const RowList written{slots, listed.part(0, 3).rows};  // after it was made
+  set_rows(cached.rows(), std::span(&written, 1), {0, 3});
+
+  const auto pool = DevicePool::shared(0)->on(nullptr);
+  std::vector<int64_t> every(kTableRows);
+  std::iota(every.begin(), every.end(), 0);
+  const Array there = pool->allocate_array(DType::kInt64, {kTableRows});
+  require_cuda().runtime.copy(0, there.data, every.data(), there.bytes(), nullptr);
+  const Array out = pool->allocate_array(DType::kFloat16, host.shape);
+  both.gather(there, out, nullptr);
+  const Array expected = copy(host);
+  const RowList changed{ids, written.rows};
+  set_rows({expected.data, expected.dtype, expected.shape, expected.owner, true},
+           std::span(&changed, 1), {0, kTableRows});
+  CHECK(same_bits(expected, out));
+
+  const std::vector<int64_t> outside = {3, 17, kTableRows}, fewer = {3};
+  check_throws(ErrorCode::kOutOfRange, {"cached row is 60"},
+               [&] { DeviceTable(Table(host), borrow(outside), cached); });
+  check_throws(ErrorCode::kInvalidArgument, {"float16[3, 9]", "expected float16[1, 9]"},
+               [&] { DeviceTable(Table(host), borrow(fewer), cached); });
+}
+
 }  // namespace
 }  // namespace ramet::test

@@ -29,6 +29,8 @@ def requests_provided(graph: Graph, name, table) -> Iterator[tuple[tuple[str, st
             graph.table(name, t)  # KeyError where there is none
         elif not isinstance(of_type, Table):
             raise TypeError(f"{what} of node type {t!r} is {shortened(of_type)}, expected a ramet.Table or None")
+        elif of_type.cached is not None:
+            raise ValueError(f"{what} has rows in a device cache, which loaders do not see: cache(None) ends that")
         yield (t, name), of_type
 
 

@@ -107,8 +107,9 @@ class Embedding(torch.nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """All rows, without a copy: what is written to it changes them. ValueError where no single array has them all:
-        `table.local()` and `table.chunks()` have those of ranks."""
+        """All rows, without a copy: what is written to it changes them, but rows that the table caches after
+        `table.refresh()`. ValueError where no single array has them all: `table.local()` and `table.chunks()` have
+        those of ranks."""
         return self.table.torch()
 
     def forward(self, ids: torch.Tensor, owned: bool = False) -> torch.Tensor:
@@ -165,6 +166,7 @@ class Embedding(torch.nn.Module):
         """Copies the rows into the table, also with assign=True."""
         with self._rows_as_buffer():
             super()._load_from_state_dict(state_dict, prefix, local_metadata | {ASSIGN: False}, *args)
+        self.table.refresh()
 
     @contextmanager
     def _rows_as_buffer(self):

@@ -128,7 +128,7 @@ def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tenso
     if isinstance(table, RecordTable):
         rows = table.gather(host_ids, threads=threads)
     elif _is_beside(table, ids) and (owned or table.placement != "distributed"):
-        storage: Any = table._storage
+        storage: Any = table._storage if table.cached is None else table._storage.cache
         return storage.gather_tensor(ids.detach(), decode=False)
     elif owned:
         rows = table._core.gather(host_ids, threads=threads, decode=False, out=None)
@@ -138,9 +138,11 @@ def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tenso
     return devices.move(rows, ids.device) if devices.is_on_device(ids) else rows.to(ids.device)
 
 
-def _is_beside(table: Table, tensor: torch.Tensor) -> bool:
-    """Whether both lie on devices."""
-    return table.location == "device" and devices.is_on_device(tensor)
+def _is_beside(table: Table | RecordTable, tensor: torch.Tensor) -> bool:
+    """Whether kernels where the tensor is reach the rows."""
+    if not isinstance(table, Table) or not devices.is_on_device(tensor):
+        return False
+    return table.location == "device" or table.cached is not None
 
 
 def _require_own(table: Table, ids: np.ndarray) -> None:

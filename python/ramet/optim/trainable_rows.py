@@ -7,10 +7,13 @@ from weakref import WeakSet
 import torch
 
 from ramet import _core
+from ramet._support import torch_devices as devices
 from ramet.nn.embedding import Embedding
-from ramet.nn.embedding_rows import Gradients
+from ramet.tables.cached_rows import cache_as
+from ramet.tables.device_storage import OnDevice
 from ramet.tables.overlap import share_rows
 from ramet.tables.records import RecordTable
+from ramet.tables.storage import Storage
 
 _trainables: WeakSet[TrainableRows] = WeakSet()  # of rows in memory
 
@@ -24,14 +27,14 @@ class TrainableRows:
         table = embedding.table
         self.embedding = embedding
         self.state = {name: table._beside(() if by_row else table.shape[1:], dtype) for name, dtype, by_row in forms}
-        self._rows, *self._state_rows = (part._storage.rows for part in (table, *self.state.values()))
         self.restart(stochastic)
 
     def restart(self, stochastic: bool) -> None:
         """With rows that have made no step that has_made() may be asked for."""
         table = self.embedding.table
         self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
-        self._last_step = 0
+        self._stochastic, self._last_step = stochastic, 0
+        self._rest: tuple | None = None  # of a step: its number, and the gradients of rows that have not made it
 
     def take_over(self) -> None:
         """From now on the rows learn from this one alone."""
@@ -58,14 +61,7 @@ class TrainableRows:
     def gradients(self) -> list[tuple]:
         """(positions, gradients) of every backward."""
         positions = self.embedding.table._storage.positions
-        return [(positions.look_up(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
-
-    def _given(self, kept: Gradients):
-        """Gradients as the engine takes them."""
-        if not isinstance(kept.gradients, torch.Tensor):
-            return kept.gradients
-        storage = self.embedding.table._storage
-        return storage.as_engine(storage.completed(kept.gradients), len(kept.ids))
+        return [(positions.look_up(kept.ids), kept.gradients) for kept in self.embedding.pending.in_order()]
 
     def check(self, step: _core.OptimizerStep) -> None:
         """An error where apply() would be one, while all rows are as they were."""
@@ -73,13 +69,50 @@ class TrainableRows:
 
     def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         """Lists of (positions, gradients), to this rank's rows."""
+        if self._rest is not None and self._rest[0] == step.number:
+            lists = self._rest[1]
+        if self.embedding.table.cached is not None:
+            lists = self._apply_to_cached(step, lists)
+            self._rest = step.number, lists
         self._apply(step, lists)
-        self._last_step = step.number
+        self._last_step, self._rest = step.number, None
 
     def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         self.require_rows()
-        own, threads = self.embedding.table._storage.own, torch.get_num_threads()
-        _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
+        weights, *_ = storages = self._storages()
+        rows, *state_rows = (storage.stored for storage in storages)
+        lists = [(positions, _as_engine(weights, gradients)) for positions, gradients in lists]
+        _core.apply_gradients(step, rows, state_rows, lists, own=weights.own, threads=torch.get_num_threads())
+
+    def _apply_to_cached(self, step: _core.OptimizerStep, lists: list[tuple]) -> list[tuple]:
+        """Returns the gradients of the other rows."""
+        self.require_rows()
+        weights, *_ = caches = [storage.cache for storage in self._storages()]
+        cached, others = weights.split(lists)
+        lists = [(slots, _as_engine(weights, gradients)) for slots, gradients in cached]
+        rows, *state_rows = (cache.rows_there for cache in caches)
+        for cache in caches:
+            cache.is_changed = True
+        own = 0, len(weights.ids)
+        step = step.of_rows(weights.ids) if self._stochastic else step
+        _core.apply_gradients(step, rows, state_rows, lists, own=own, threads=torch.get_num_threads())
+        return others
+
+    def _storages(self) -> list[Storage]:
+        """Of the rows and their state, with the same rows cached."""
+        storages = [table._storage for table in (self.embedding.table, *self.state.values())]
+        for of_state in storages[1:]:
+            cache_as(of_state, storages[0])
+        return storages
+
+
+def _as_engine(weights: Storage, gradients):
+    """Gradients of a list as the engine takes them, for rows that are there. It keeps no memory alive."""
+    if not isinstance(gradients, torch.Tensor):
+        return gradients
+    if not isinstance(weights, OnDevice):
+        return devices.on_host(gradients).numpy()
+    return weights.as_engine(weights.completed(gradients), len(gradients))
 
 
 class TrainableRecords:

@@ -26,7 +26,8 @@ FLOATS = ("float32", "float16", "bfloat16", "float64")
 class Storage:
     """Rows in an array of this process, in memory of the host. The base of the other kinds.
 
-    `rows`: the engine's, by position. `core`: the same, by id. `layout`: None where there is one part.
+    `rows`: the engine's, by position. `core`: the same, by id. `layout`: None where there is one part. `cache`: the
+    CachedRows in front, if any; `rows` and `core` have what it has changed, `stored` what was there before.
     """
 
     location, placement = "host", "continuous"
@@ -34,9 +35,10 @@ class Storage:
     own_parts: Sequence[int] = (0,)  # those that this process saves
     is_created = False  # by Table.create: copies have rows of their own
     kind: Any = None  # what makes pieces of memory beside it; None: of the host
+    cache: Any = None
 
     def __init__(self, rows: _core.Table, layout: Layout | None = None):
-        self.rows = self.core = rows
+        self.stored = self._by_id = rows
         self.shape = tuple(rows.shape)
         self.dtype = as_dtype(rows.dtype)
         if layout is None:
@@ -44,7 +46,47 @@ class Storage:
         self.layout = layout
         self.shape = (layout.positions.num_rows, *self.shape[1:])
         if not layout.positions.is_dense:
-            self.core = _core.WholeTable(rows, layout.positions)
+            self._by_id = _core.WholeTable(rows, layout.positions)
+
+    @property
+    def rows(self) -> _core.Table:
+        self.flush()
+        return self.stored
+
+    @property
+    def core(self):
+        self.flush()
+        return self._by_id
+
+    @property
+    def cached(self) -> np.ndarray | None:
+        """See Table.cached."""
+        return None if self.cache is None else self.cache.ids
+
+    @property
+    def why_not_cached(self) -> str:
+        """Why no device memory can be in front of the rows, as a sentence; "" where it can."""
+        if self.ranks.size > 1 or self.placement != "continuous" or self.location != "host":
+            return (
+                f"the rows are {self.placement}, on the {self.location}, of {self.ranks.size} ranks; cached are "
+                "continuous ones in host memory of one process: Table.create(..., ranks=False)"
+            )
+        if not self.stored.is_writable or self.scale is not None:
+            return "the table is read-only or has a scale: ramet.cuda.UnifiedTensor(table, cached=ids) caches it"
+        return ""
+
+    def flush(self) -> None:
+        """See Table.flush."""
+        if self.cache is not None:
+            self.cache.write_back()
+
+    def refresh(self) -> None:
+        """See Table.refresh."""
+        if self.cache is None:
+            return
+        if self.cache.is_changed:
+            raise ValueError("steps have changed cached rows since the last flush(), which comes before others write")
+        self.cache.read_host(self.cache.ids)
 
     @cached_property
     def layout(self) -> Layout:
@@ -114,6 +156,8 @@ class Storage:
 
     def gather(self, ids, threads: int, dtype, out):
         """See Table.gather."""
+        if self.cache is not None and devices.is_on_device(ids):
+            return self.cache.gather(ids, threads, dtype, out)
         is_tensor = type(ids).__module__ == "torch"
         shape, wanted, buffer = (), None, None
 
@@ -153,7 +197,9 @@ class Storage:
         self.require_local()
         array, values, threads = check()
         write = self.core.set_rows if name == "scatter" else self.core.sum_rows
-        return write(array, bits(values), bfloat16=values.dtype == bfloat16, threads=threads)
+        write(array, bits(values), bfloat16=values.dtype == bfloat16, threads=threads)
+        if self.cache is not None:
+            self.cache.read_host(array)
 
     def _wanted(self, dtype) -> tuple[bool, str | None]:
         """(whether the engine decodes to float32, the dtype that its rows are then rounded to)."""
@@ -188,7 +234,7 @@ class Storage:
 
     def spans(self) -> list[tuple[object, int, int]]:
         """(in which range of addresses, from which byte, to which) rows are: in this process, and in shared memory."""
-        rows = self.rows.numpy()
+        rows = self.stored.numpy()
         return [("host", rows.ctypes.data, rows.ctypes.data + rows.nbytes)]
 
     def require_one_array(self) -> None:

@@ -34,7 +34,7 @@ class Table(OfRanks):
 
     def __init__(self, rows, *, scale: np.ndarray | None = None):
         self._storage = storage = rows if isinstance(rows, Storage) else Storage(core_table(rows, scale))
-        self._core, self._ranks = storage.core, storage.ranks
+        self._ranks = storage.ranks
 
     @classmethod
     def create(
@@ -111,7 +111,45 @@ class Table(OfRanks):
         """
         if not isinstance(other, Table):
             raise TypeError(f"other is {shortened(other)}, expected a ramet.Table")
-        copy_rows(self, self._ranks, other, other._ranks)
+        self.flush()
+        try:
+            copy_rows(self, self._ranks, other, other._ranks)
+        finally:
+            self._storage.refresh()
+
+    def cache(self, ids) -> None:
+        """Copies the rows `ids` to memory of torch's current CUDA device, in front of the host's, in place of those
+        cached before; None ends that. The table is continuous, in host memory, which is page-locked, and of this
+        process alone. docs/caches.md says who reads and writes what.
+
+        gather() of CUDA ids is then by a kernel, which reads the other rows in place. scatter() and add() write to
+        both. Steps of an optimizer of `ramet.optim` write cached rows on the device alone. The host has them after
+        flush(), and whenever this process asks for rows there: by gather() of host ids, numpy(), torch(), save().
+
+        Raises IndexError for ids that are no rows, and ValueError for other tables: nothing has changed then.
+        RuntimeError and MemoryError where the device or its memory is missing: then no row is cached.
+        """
+        if ids is None:
+            self.flush()
+            self._storage.cache = None
+            return
+        from ramet.tables.cached_rows import cache_rows  # imports torch
+
+        cache_rows(self._storage, ids)
+
+    @property
+    def cached(self) -> np.ndarray | None:
+        """The ids of cached rows, int64, ascending. None without a cache."""
+        return self._storage.cached
+
+    def flush(self) -> None:
+        """Writes cached rows that steps have changed to the host, where other processes and views see them."""
+        self._storage.flush()
+
+    def refresh(self) -> None:
+        """Copies cached rows from the host again, after somebody has written there: another process, or a view. Call
+        flush() before they write: ValueError where steps have changed cached rows since."""
+        self._storage.refresh()
 
     def save(self, path) -> None:
         """Writes the table to the folder `path`: a part for each rank, or for each file of an opened table, which numpy
@@ -168,6 +206,11 @@ class Table(OfRanks):
         rows * scale. None for other rows. ValueError where the scales of rows lie in several files.
         """
         return self._storage.scale
+
+    @property
+    def _core(self):
+        """The engine's rows by id."""
+        return self._storage.core
 
     @property
     def is_encoded(self) -> bool:

@@ -27,6 +27,21 @@ void check_ids(const Array& ids) {
                 ", expected at most 2^31 - 1 of int32 or int64 on the host");
 }
 
+std::shared_ptr<const void> checked_rows(const Table& table,
+                                         std::span<const int64_t> ids,
+                                         const Array& rows,
+                                         int device) {
+  Array expected = table.rows();
+  expected.shape[0] = std::ssize(ids);
+  if (rows.dtype != expected.dtype || rows.shape != expected.shape || rows.device != device ||
+      table.has_scale())
+    throw_invalid("the cached rows of ", table.name(), " are ", rows.describe(), ", expected ",
+                  expected.describe(), " on device ", device, ", without a scale");
+  for (const int64_t id : ids)
+    require_index(id, table.rows().rows(), "the id of a cached row");
+  return {rows.owner, rows.data};
+}
+
 std::shared_ptr<const void> copy_rows(const Table& table,
                                       std::span<const int64_t> ids,
                                       int device) {
@@ -46,12 +61,16 @@ std::shared_ptr<const void> copy_rows(const Table& table,
 
 }  // namespace
 
-DeviceCache make_device_cache(const Table& table, const Array& ids_array, int device) {
+DeviceCache make_device_cache(const Table& table,
+                              const Array& ids_array,
+                              const Array& rows,
+                              int device) {
   check_ids(ids_array);
   const std::vector<int64_t> ids = wide(ids_array);
   DeviceCache cache;
   cache.num_rows = static_cast<int64_t>(ids.size());
-  cache.rows = copy_rows(table, ids, device);  // checks the ids
+  cache.rows = rows.shape.empty() ? copy_rows(table, ids, device)  // which checks the ids
+                                  : checked_rows(table, ids, rows, device);
   std::vector<int32_t> slots(static_cast<size_t>(table.rows().rows()), -1);
   for (size_t i = 0; i < ids.size(); ++i)
     slots[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);

@@ -15,7 +15,11 @@ struct DeviceCache {
   std::shared_ptr<const void> slot, rows, scale;
 };
 
-// A copy of the rows `ids` (int32 or int64 [n] on the host). kOutOfRange, kInvalidArgument.
-[[nodiscard]] DeviceCache make_device_cache(const Table& table, const Array& ids, int device);
+// A copy of the rows `ids` (int32 or int64 [n] on the host); `rows`: in this memory of the device,
+// as it is. kOutOfRange, kInvalidArgument.
+[[nodiscard]] DeviceCache make_device_cache(const Table& table,
+                                            const Array& ids,
+                                            const Array& rows,
+                                            int device);
 
 }  // namespace ramet

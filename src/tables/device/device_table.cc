@@ -35,6 +35,10 @@ DeviceTable::DeviceTable(Table rows_by_position, const std::optional<RowPosition
   positions_ = std::make_shared<const DevicePositions>(*positions, rows_.device());
 }
 
+DeviceTable::DeviceTable(Table on_host, const Array& ids, const Table& cached)
+    : rows_(on_host, {.device = cached.rows().device, .cached = ids, .cached_rows = cached.rows()}),
+      num_rows_(on_host.rows().rows()) {}
+
 void DeviceTable::gather(const Array& ids,
                          const Array& out,
                          CudaStreamHandle stream,

@@ -36,7 +36,7 @@ PlacedTable::PlacedTable(Table its_table, const CudaTableOptions& options)
       throw_invalid("placement is '", name(placement),
                     "', expected 'in_place', 'device' or 'pinned_copy'");
   }
-  if (caches) cache = make_device_cache(table, options.cached, device);
+  if (caches) cache = make_device_cache(table, options.cached, options.cached_rows, device);
   cache.view.hits = &counters()->hits;
   device_bytes += cache.bytes;
 }

@@ -1,8 +1,5 @@
 """Tables and embeddings on a device are those of the host, to the bit: docs/tables.md, "Tables on devices"."""
 
-import multiprocessing
-import pickle
-
 import emulated_devices
 import numpy as np
 import pytest
@@ -10,7 +7,6 @@ import torch
 from small_graphs import NUM_NODES, homogeneous
 
 import ramet
-from ramet import _core
 from ramet._support import torch_devices as devices
 
 ROWS = 300
@@ -123,26 +119,6 @@ def test_saved_and_loaded(gpu, tmp_path):
     other = ramet.Table.create((ROWS, 3), "float32", location="device", placement="chunked")
     other.copy_from(host)
     np.testing.assert_array_equal(other.gather(np.arange(ROWS)), host.gather(np.arange(ROWS), dtype="float32"))
-
-
-def read(pickled: bytes, queue) -> None:
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
-    table = pickle.loads(pickled)
-    queue.put(table.gather([1, 9]).tolist())
-    table.scatter([2], np.full((1, 2), 9, np.float32))
-
-
-def test_another_process_has_the_same_rows(gpu):
-    table = ramet.Table.create((10, 2), location="device", placement="chunked", init="uniform")
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=read, args=(pickle.dumps(table), queue))
-    process.start()
-    assert queue.get() == table.gather([1, 9]).tolist()
-    process.join()
-    assert process.exitcode == 0
-    assert table.gather([2]).tolist() == [[9, 9]]
 
 
 def trained(method: str, location: str, gpu, dtype: str, rounding: str):

@@ -1,0 +1,240 @@
+"""Rows cached in device memory, of a table and of an Embedding: docs/caches.md, "Rows in device memory". Steps leave
+the bits of docs/semantics.md, section 19."""
+
+import copy
+import multiprocessing
+import pickle
+import signal
+
+import emulated_devices
+import numpy as np
+import pytest
+import torch
+from small_graphs import homogeneous
+
+import ramet
+from ramet import _core
+from ramet._support import torch_devices as devices
+
+ROWS, WIDTH = 300, 5
+CACHED = np.arange(0, ROWS, 3)
+METHODS = {
+    "SGD": {"lr": 0.1, "weight_decay": 0.01},
+    "AdaGrad": {"lr": 0.1, "rowwise": True},
+    "Adam": {"lr": 0.1, "weight_decay": 0.01},
+}
+
+
+def made(dtype="float32", cached=CACHED) -> ramet.nn.Embedding:
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=2)
+    embedding.table.cache(cached)
+    return embedding
+
+
+def make_step(embedding, optimizer, number: int, gpu=None) -> torch.Tensor:
+    """Of repeated ids in two calls: with a device, one of them has its ids there. Returns the rows of that one."""
+    optimizer.zero_grad()
+    for call in range(2):
+        generator = torch.Generator().manual_seed(10 * number + call)
+        ids = torch.randint(ROWS, (8, 10), generator=generator)
+        factor = torch.randn(8, 10, WIDTH, generator=generator)
+        if gpu is not None and call == 1:
+            ids, factor = devices.move(ids, gpu), devices.move(factor, gpu)
+        rows = embedding(ids)
+        (rows * factor.to(rows.dtype)).sum().backward()
+    optimizer.step()
+    assert gpu is None or devices.is_on_device(rows)
+    return devices.on_host(rows.detach())
+
+
+def rows_of(table: ramet.Table) -> np.ndarray:
+    return table.gather(np.arange(len(table))).view(np.uint8)
+
+
+def everything(optimizer) -> list[np.ndarray]:
+    [embedding] = optimizer.embeddings
+    return [rows_of(table) for table in (embedding.table, *optimizer.state_of(embedding).values())]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("dtype", "rounding"), [("float32", "nearest"), ("bfloat16", "stochastic")])
+def test_steps_leave_the_bits_that_they_leave_without_a_cache(gpu, tmp_path, method, dtype, rounding):
+    plain, cached = made(dtype, None), made(dtype)
+    one, other = (getattr(ramet.optim, method)(e, **METHODS[method], rounding=rounding) for e in (plain, cached))
+    changes = {2: np.arange(ROWS), 3: None, 4: [7, 7, 299], 5: []}
+    for number in range(6):
+        if number in changes:
+            cached.table.cache(changes[number])
+        expected = make_step(plain, one, number)
+        assert torch.equal(make_step(cached, other, number, None if number == 3 else gpu), expected)
+    assert cached.table.cached.tolist() == []
+    cached.table.cache(CACHED)
+    for number in range(6, 8):
+        make_step(plain, one, number)
+        make_step(cached, other, number, gpu)
+    other.save(tmp_path / "saved")
+    assert (
+        ramet.Table.open(tmp_path / "saved", "weight", "embedding-0").numpy().view(np.uint8) == rows_of(plain.table)
+    ).all()
+    for a, b in zip(everything(one), everything(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+    make_step(plain, one, 8)
+    make_step(cached, other, 8, gpu)
+    other.load(tmp_path / "saved")
+    one.load(tmp_path / "saved")
+    for number in range(9, 11):
+        make_step(plain, one, number)
+        make_step(cached, other, number, gpu)
+    for a, b in zip(everything(one), everything(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_cache_that_ends_between_backward_and_step(gpu):
+    plain, cached = made(cached=None), made()
+    for embedding in (plain, cached):
+        ids, optimizer = torch.arange(ROWS), ramet.optim.SGD(embedding, lr=1.0)
+        (embedding(ids if embedding is plain else devices.move(ids, gpu)).square().sum()).backward()
+        embedding.table.cache(None)
+        optimizer.step()
+    np.testing.assert_array_equal(rows_of(plain.table), rows_of(cached.table))
+
+
+def test_what_the_process_asks_the_host_for_has_the_steps(gpu):
+    def ways(embedding):
+        yield embedding.weight
+        yield embedding.table.numpy()
+        yield embedding.table.local().numpy()
+        yield embedding.table[0:ROWS]
+        yield embedding.state_dict()["weight"]
+        yield copy.deepcopy(embedding).weight
+        yield pickle.loads(pickle.dumps(embedding)).weight
+        yield embedding.table.gather(np.arange(ROWS))
+
+    for number in range(8):
+        plain, cached = made(cached=None), made()
+        make_step(plain, ramet.optim.SGD(plain, lr=1.0), number)
+        make_step(cached, ramet.optim.SGD(cached, lr=1.0), number, gpu)
+        way = ways(cached)
+        for _ in range(number):
+            next(way)
+        np.testing.assert_array_equal(np.asarray(next(way)), plain.table.numpy())
+
+
+def test_writes_of_the_table_reach_both_and_those_of_others_after_refresh(gpu):
+    embedding, there = made(), devices.move(torch.arange(6), gpu)
+    table = embedding.table
+    view = table.numpy()
+    optimizer = ramet.optim.SGD(embedding, lr=1.0)
+    make_step(embedding, optimizer, 0, gpu)
+    table.scatter([0, 1, 0], np.full((3, WIDTH), [[1], [2], [3]], np.float32))
+    table.add([0, 1], np.ones((2, WIDTH), np.float32))
+    assert view[:2, 0].tolist() == [4, 3]
+    assert devices.on_host(table.gather(there))[:2, 0].tolist() == [4, 3]
+    assert devices.on_host(table.gather(there, dtype="float64")).dtype == torch.float64
+    make_step(embedding, optimizer, 1, gpu)
+    with pytest.raises(ValueError, match=r"changed cached rows since the last flush\(\)"):
+        table.refresh()
+    table.flush()
+    view[:6] = 7
+    assert (devices.on_host(table.gather(there)) == 7).all(1).tolist() == [False, True, True, False, True, True]
+    table.refresh()
+    assert (devices.on_host(table.gather(there)) == 7).all()
+    make_step(embedding, optimizer, 2, gpu)
+    embedding.load_state_dict({"weight": torch.full((ROWS, WIDTH), 9.0)})
+    assert (devices.on_host(embedding(there)) == 9).all()
+
+
+def train_until_killed(pickled: bytes, queue) -> None:
+    if _core.cuda_backend() == "emulated":
+        emulated_devices.replace()
+    table, embedding = pickle.loads(pickled)
+    queue.put(table.gather([1, 9]).tolist())
+    table.scatter([2], np.full((1, 2), 9, np.float32))
+    embedding.table.cache(CACHED)
+    optimizer = ramet.optim.SGD(embedding, lr=1.0)
+    make_step(embedding, optimizer, 0, devices.as_device("cuda:0"))
+    embedding.table.flush()
+    make_step(embedding, optimizer, 1, devices.as_device("cuda:0"))
+    queue.put(None)
+    signal.pause()
+
+
+def test_another_process_has_the_same_rows_and_leaves_what_it_flushed_when_killed(gpu):
+    """Of cached rows what was flushed, and of the others what the last step left. docs/tables.md, "Tables on
+    devices"."""
+    table = ramet.Table.create((10, 2), location="device", placement="chunked", init="uniform")
+    embedding, plain = made(cached=None), made(cached=None)
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=train_until_killed, args=(pickle.dumps((table, embedding)), queue))
+    process.start()
+    assert queue.get() == table.gather([1, 9]).tolist()
+    assert queue.get() is None
+    process.kill()
+    process.join()
+    assert table.gather([2]).tolist() == [[9, 9]]
+    optimizer = ramet.optim.SGD(plain, lr=1.0)
+    make_step(plain, optimizer, 0)
+    flushed = plain.weight[CACHED].clone()
+    make_step(plain, optimizer, 1)
+    assert not torch.equal(plain.weight[CACHED], flushed)
+    plain.weight[CACHED] = flushed
+    assert torch.equal(embedding.weight, plain.weight)
+
+
+@pytest.mark.parametrize("cache_by", ("degree", "presampling"))
+def test_a_loader_with_a_device_chooses_the_rows(gpu, cache_by):
+    """Of the nodes with most out-edges, or in most of the first 20 batches: docs/caches.md, "Policies"."""
+    graph = homogeneous()
+    embedding = ramet.nn.Embedding(graph.num_nodes(), 2)
+    options = {
+        "num_neighbors": [4, 3],
+        "input_nodes": "train",
+        "batch_size": 8,
+        "shuffle": True,
+        "tables": {"node": embedding},
+    }
+    degrees = np.bincount(graph.indices(), minlength=graph.num_nodes())
+    uses = [batch.n_id.numpy() for batch, _ in zip(ramet.NeighborLoader(graph, **options), range(20))]
+    uses = degrees if cache_by == "degree" else np.bincount(np.concatenate(uses), minlength=len(degrees))
+    ramet.NeighborLoader(graph, **options, device="cuda")
+    assert embedding.table.cached is None
+    placement = ramet.Placement(cache_rows=50, cache_by=cache_by)
+    ramet.NeighborLoader(graph, **options, device="cuda", placement=placement)
+    assert embedding.table.cached.tolist() == sorted(np.lexsort((np.arange(len(uses)), -degrees, -uses))[:50])
+
+
+def test_what_does_not_fit_is_refused_by_name(gpu):
+    table = ramet.Table.create((ROWS, WIDTH), init=1)
+    table.cache([3])
+    for ids, error, message in (
+        ([0, ROWS], IndexError, f"row {ROWS} is to be cached, but there are {ROWS} rows"),
+        ([-1], IndexError, "row -1 is to be cached"),
+        ([0.5], TypeError, "ids"),
+    ):
+        with pytest.raises(error, match=message):
+            table.cache(ids)
+    assert table.cached.tolist() == [3]
+    with pytest.raises(IndexError, match=rf"ids\[1\] = {ROWS} is outside the {ROWS} rows"):
+        table.gather(devices.move(torch.tensor([0, ROWS]), gpu))
+    graph = homogeneous()
+    given = ramet.Table.create((graph.num_nodes(), 2))
+    given.cache([0])
+    with pytest.raises(ValueError, match="has rows in a device cache, which loaders do not see"):
+        ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": given})
+    for refused, message in (
+        (ramet.Table.create((9, 2), location="device"), "on the device, of 1 ranks; cached are continuous"),
+        (ramet.Table.create((9, 2), placement="chunked"), "the rows are chunked"),
+        (ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))), "read-only or has a scale"),
+        (graph.table("feat"), "read-only or has a scale"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            refused.cache([1])
+
+
+@pytest.mark.without_gpu
+def test_without_a_device_it_says_why():
+    table = ramet.Table.create(10)
+    with pytest.raises(RuntimeError, match=r"CUDA|GPU|driver"):
+        table.cache([1])
+    assert table.cached is None
