@@ -45,8 +45,8 @@ constexpr bool draws_by_rejection(int64_t k, bool replace, int64_t degree, uint3
   return may_reject(k, replace, degree) && tries > 0 && tries <= 8 + degree / k / 4;
 }
 
-// Most tries are decided by a byte per edge, about 256 times weight / largest weight: by how much it
-// is above or below the upper byte of the try's rest. `scale`: code_scale(largest).
+// Most tries are decided by a byte per edge, about 256 times weight / largest weight: by how much
+// it is above or below the upper byte of the try's rest. `scale`: code_scale(largest).
 constexpr double code_scale(double largest) {
   return 0x1p8 * (1 + 0x1p-40) / largest;  // with more slack than rounding needs
 }

@@ -77,8 +77,8 @@ std::vector<Row> read_piece(const RelationTask<Id>& task, int64_t begin, int64_t
 }
 
 // Calls body(i, row) for destinations `begin` to `end`, whose sources are requested some rows
-// ahead, unless the reader's reads_sources() says no. What else it reads its request(stored, row) or
-// request(stored, row, i) asks for.
+// ahead, unless the reader's reads_sources() says no. What else it reads its request(stored, row)
+// or request(stored, row, i) asks for.
 template <typename Id, typename Index, typename Reader, typename Body>
 void for_each_row_ahead(const RelationTask<Id>& task,
                         std::span<const Index> stored,
@@ -215,10 +215,10 @@ class EdgeScan {
 
   // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
   // of destination i, whose row it is, and weighs them where stores_weights. A rule that reads more
-  // than sources may have request(), as in for_each_row_ahead(), which asks for it; one that reads none of them has
-  // reads_sources(). A rule may decide about the rows of a piece together: take_rows(stored, first,
-  // rows, picks, sizes), of the destinations from `first` on, also writes how many picks each has.
-  // At most `threads` work.
+  // than sources may have request(), as in for_each_row_ahead(), which asks for it; one that reads
+  // none of them has reads_sources(). A rule may decide about the rows of a piece together:
+  // take_rows(stored, first, rows, picks, sizes), of the destinations from `first` on, also writes
+  // how many picks each has. At most `threads` work.
   template <typename MakeRule>
   Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
     const int64_t num_pieces =

@@ -16,7 +16,8 @@ namespace ramet {
 template <typename Weight>
 [[nodiscard]] RowBound<Weight> row_bound(const Weight* weights, int64_t degree);
 
-// Of all rows of an edge type; 8 bytes each, 16 of doubles, and a byte an edge. Immutable; any thread may use it.
+// Of all rows of an edge type; 8 bytes each, 16 of doubles, and a byte an edge. Immutable; any
+// thread may use it.
 template <typename Weight>
 class RowBounds {
  public:

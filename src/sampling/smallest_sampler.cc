@@ -145,9 +145,8 @@ const RowBounds<Weight>* bounds_of(const RelationTask<Id>& task,
                                    const Array& table,
                                    int threads) {
   if (draws.bounds == nullptr || task.fanout == 0) return nullptr;
-  draws.bounds->add_work(task.num_dst(), task.edges.indptr.rows() - 1, [&] {
-    return RowBounds<Weight>::make(table, task.edges, threads);
-  });
+  draws.bounds->add_work(task.num_dst(), task.edges.indptr.rows() - 1,
+                         [&] { return RowBounds<Weight>::make(table, task.edges, threads); });
   return draws.bounds->template get<RowBounds<Weight>>();
 }
 
@@ -186,15 +185,9 @@ template Relation sample_smallest_words(
     const RelationTask<int32_t>&, const DrawKeys&, ScanScratch<int32_t>&, BufferPool&, int);
 template Relation sample_smallest_words(
     const RelationTask<int64_t>&, const DrawKeys&, ScanScratch<int64_t>&, BufferPool&, int);
-template Relation sample_weighted(const RelationTask<int32_t>&,
-                                  const WeightedDraws&,
-                                  ScanScratch<int32_t>&,
-                                  BufferPool&,
-                                  int);
-template Relation sample_weighted(const RelationTask<int64_t>&,
-                                  const WeightedDraws&,
-                                  ScanScratch<int64_t>&,
-                                  BufferPool&,
-                                  int);
+template Relation sample_weighted(
+    const RelationTask<int32_t>&, const WeightedDraws&, ScanScratch<int32_t>&, BufferPool&, int);
+template Relation sample_weighted(
+    const RelationTask<int64_t>&, const WeightedDraws&, ScanScratch<int64_t>&, BufferPool&, int);
 
 }  // namespace ramet

@@ -61,10 +61,11 @@ struct CountedStreams {
 };
 inline constexpr CountedStreams kCountedStreams;
 
-// Draws by rejection (base/rejection.h) where that costs less than to look at the whole row. Else, or
-// where tries did not suffice: Efraimidis, Spirakis: "Weighted random sampling with a reservoir",
-// 2006. An exponential number divided by the weight is the time at which an edge is drawn, if edges
-// are drawn one after the other in proportion to the weights that are left. Of one thread.
+// Draws by rejection (base/rejection.h) where that costs less than to look at the whole row. Else,
+// or where tries did not suffice: Efraimidis, Spirakis: "Weighted random sampling with a
+// reservoir", 2006. An exponential number divided by the weight is the time at which an edge is
+// drawn, if edges are drawn one after the other in proportion to the weights that are left. Of one
+// thread.
 template <typename Id, typename Weight, typename RowEdges>
 class WeightedRule {
  public:

@@ -1,6 +1,6 @@
-// Weighted draws by rejection; base/rejection.h, docs/semantics.md, section 13. A warp for each row:
-// its lanes read the weights for their largest and their sum, and then make a try each. What they
-// accept is taken in the order of tries.
+// Weighted draws by rejection; base/rejection.h, docs/semantics.md, section 13. A warp for each
+// row: its lanes read the weights for their largest and their sum, and then make a try each. What
+// they accept is taken in the order of tries.
 #include "base/rejection.h"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
