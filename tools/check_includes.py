@@ -7,6 +7,9 @@
 Unity builds compile sources together, and so cannot find a missing include. Nothing is built: compilers only parse.
 A header of vector code is named for its instructions, and compiled for them where they exist; one of CUDA is compiled
 for the emulator.
+
+Parsing standard headers takes most of the time. A list of STARTS is parsed once, and precompiled for files whose first
+include brings all of it: so nothing is visible that a file lacks.
 """
 
 import json
@@ -17,61 +20,109 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 APART = ROOT / "build" / "apart"
-PARSE = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+PARSE = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 AVX512 = [f"-mavx512{subset}" for subset in ("f", "bw", "dq", "vl")]
 VECTORS = {"x86_64": "_avx", "aarch64": "_neon"}  # in the names of headers
+INCLUDE = re.compile(r'^ *# *include ([<"])(.+)[>"]', re.MULTILINE)
+# Lists of headers, the longest first; one is precompiled where ENOUGH files start with it.
+COMMON = frozenset(("vector", "string", "span", "memory"))
+LARGE = COMMON | {"atomic", "functional", "map", "optional"}
+STARTS = (LARGE | {"nanobind/ndarray.h"}, LARGE, COMMON | {"functional"}, COMMON, frozenset(("string",)))
+ENOUGH = 6
 
 
 def files_in(*folders: str, endings: tuple[str, ...]) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in endings)
 
 
+@cache
+def includes(file: Path) -> list[Path | str]:
+    """What `file` includes: the project's headers, and the names of others."""
+    places = (file.parent, ROOT / "include", ROOT / "src", ROOT / "tests", ROOT / "tests" / "emulator")
+    names = [name for _, name in INCLUDE.findall(file.read_text())]
+    found = [next((path for place in places if (path := place / name).is_file()), name) for name in names]
+    return [header.resolve() if isinstance(header, Path) else header for header in found]
+
+
 def first_include(source: Path) -> Path | None:
     """The project's header that `source` includes before all others."""
-    found = re.search(r'^#include (["<])(.+)[">]', source.read_text(), re.MULTILINE)
-    if not found or found[1] == "<":
-        return None
-    places = (source.parent, ROOT / "include", ROOT / "src", ROOT / "tests")
-    return next((path for folder in places if (path := (folder / found[2]).resolve()).exists()), None)
+    first = next(iter(includes(source)), None)
+    return first if isinstance(first, Path) else None
 
 
-def headers_alone() -> list[list[str]]:
-    """A command for each header that no source includes first."""
+def names_of_others(file: Path) -> set[str]:
+    """The headers of others that `file` includes, itself or by the project's headers."""
+    seen, names = set[Path](), set[str]()
+    left: list[Path | str] = [file]
+    while left:
+        header = left.pop()
+        if isinstance(header, str):
+            names.add(header)
+        elif header not in seen:
+            seen.add(header)
+            left += includes(header)
+    return names
+
+
+@dataclass(frozen=True)
+class Parse:
+    """How a compiler parses a file, and the header or source that compiles alone where that passes."""
+
+    options: tuple[str, ...]
+    file: tuple[str, ...]
+    proven: Path
+
+    def start(self) -> frozenset[str]:
+        there = names_of_others(self.proven)
+        return next((start for start in STARTS if start <= there), frozenset())
+
+
+def headers_alone() -> list[Parse]:
+    """Each header that no source includes first."""
     proven = {first_include(source) for source in files_in("src", "python/bind", "tests", endings=(".cc", ".cu"))}
-    commands = []
+    parses = []
     for header in files_in("include", "src", endings=(".h", ".cuh")):
         of = next((machine for machine, name in VECTORS.items() if name in header.stem), None)
         if header in proven or of not in (None, platform.machine()):
             continue
         options = AVX512 if of == "x86_64" else ["-isystem", "tests/emulator"] if "cuda" in header.parts else []
-        compiler = os.environ.get("CXX", "c++")
-        commands.append(
-            [compiler, *PARSE, *options, "-Iinclude", "-Isrc", "-x", "c++", "-include", str(header), "/dev/null"]
-        )
-    return commands
+        options = os.environ.get("CXX", "c++"), *PARSE, *options, "-Iinclude", "-Isrc"
+        parses.append(Parse(options, ("-x", "c++", "-include", str(header), "/dev/null"), header))
+    return parses
 
 
-def sources_alone() -> list[list[str]]:
-    """A command for each source: clang's, which parses faster, where it is."""
+def sources_alone() -> list[Parse]:
+    """Each source: by clang, which parses faster, where it is."""
     compiler = shutil.which("clang++")
     choice = [f"-DPython_EXECUTABLE={sys.executable}", *([f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else [])]
     subprocess.run(["cmake", "--preset", "apart", *choice], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    commands = []
+    parses = []
     for entry in json.loads((APART / "compile_commands.json").read_text()):
-        words = shlex.split(entry["command"])
-        if Path(entry["file"]).is_relative_to(ROOT / ".venv"):
-            continue
-        output = words.index("-o")
-        commands.append([*words[:output], *words[output + 2 :], "-fsyntax-only"])
-    return commands
+        words, source = shlex.split(entry["command"]), Path(entry["file"])
+        if not source.is_relative_to(ROOT / ".venv"):
+            output = words.index("-o")
+            parses.append(Parse(tuple(words[:output]), tuple(words[output + 2 :]), first_include(source) or source))
+    return parses
 
 
-def run(command: list[str]) -> bool:
+def precompile(task: tuple[tuple, Path]) -> None:
+    (options, start), header = task
+    header.write_text("".join(f"#include <{name}>\n" for name in sorted(start)))
+    subprocess.run([*options, "-x", "c++-header", header, "-o", f"{header}.gch"], cwd=ROOT, check=True)
+
+
+def run(starts: dict, parse: Parse) -> bool:
+    start = starts.get((parse.options, parse.start()))
+    command = [*parse.options, *(("-include", start) if start else ()), "-fsyntax-only", *parse.file]
     done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         print(done.stderr, file=sys.stderr)
@@ -79,9 +130,12 @@ def run(command: list[str]) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    commands = sources_alone() if arguments == ["--sources"] else headers_alone()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = list(pool.map(run, commands))
+    parses = sources_alone() if arguments == ["--sources"] else headers_alone()
+    many = Counter((parse.options, parse.start()) for parse in parses)
+    with ThreadPoolExecutor(os.cpu_count()) as pool, TemporaryDirectory() as folder:
+        starts = {key: Path(folder) / f"{i}.h" for i, key in enumerate(many) if key[1] and many[key] >= ENOUGH}
+        list(pool.map(precompile, starts.items()))
+        outcomes = list(pool.map(partial(run, starts), parses))
     print(f"includes: {len(outcomes)} files parsed alone")
     if not all(outcomes):
         sys.exit(f"includes: {outcomes.count(False)} of them need what others include")
