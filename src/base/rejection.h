@@ -45,14 +45,14 @@ constexpr bool draws_by_rejection(int64_t k, bool replace, int64_t degree, uint3
   return may_reject(k, replace, degree) && tries > 0 && tries <= 8 + degree / k / 4;
 }
 
-// Most tries are decided by a byte per edge, about 256 times weight / largest weight: by how much
-// it is above or below the upper byte of the try's rest. `scale`: code_scale(largest).
+// Nearly all tries are decided by 16 bits per edge, about 2^16 times weight / largest weight: whether
+// they are above or below the upper 16 bits of the try's rest. `scale`: code_scale(largest).
 constexpr double code_scale(double largest) {
-  return 0x1p8 * (1 + 0x1p-40) / largest;  // with more slack than rounding needs
+  return 0x1p16 * (1 + 0x1p-32) / largest;  // with more slack than rounding needs
 }
-constexpr uint8_t code_of_weight(double weight, double scale) {
+constexpr uint16_t code_of_weight(double weight, double scale) {
   const double code = weight * scale;
-  return code >= 0 && code < 255 ? static_cast<uint8_t>(code) : uint8_t{255};
+  return code >= 0 && code < 65'535 ? static_cast<uint16_t>(code) : uint16_t{65'535};
 }
 
 // After as many tries a row's other draws are made without them.

@@ -82,7 +82,7 @@ std::vector<Row> read_piece(const RelationTask<Id>& task, int64_t begin, int64_t
 template <typename Id, typename Index, typename Reader, typename Body>
 void for_each_row_ahead(const RelationTask<Id>& task,
                         std::span<const Index> stored,
-                        const Reader& reader,
+                        Reader& reader,
                         int64_t begin,
                         int64_t end,
                         Body&& body) {

@@ -39,11 +39,11 @@ std::shared_ptr<const RowBounds<Weight>> RowBounds<Weight>::make(const Array& we
                                                                  const EdgeType& edges,
                                                                  int threads) {
   const int64_t num_rows = edges.indptr.rows() - 1, num_edges = edges.num_edges();
-  if (num_rows * int64_t{sizeof(RowBound<Weight>)} + num_edges > available_memory().bytes / 8)
+  if (num_rows * int64_t{sizeof(RowBound<Weight>)} + 2 * num_edges > available_memory().bytes / 8)
     return nullptr;
   auto made = std::make_shared<RowBounds>();
   made->bounds_ = HugeVector<RowBound<Weight>>(static_cast<size_t>(num_rows));
-  made->codes_ = HugeVector<uint8_t>(static_cast<size_t>(num_edges));
+  made->codes_ = HugeVector<uint16_t>(static_cast<size_t>(num_edges));
   const int64_t* indptr = edges.indptr.as<int64_t>().data();
   parallel_for(num_rows, kRowsAtOnce, threads, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -59,7 +59,7 @@ std::shared_ptr<const RowBounds<Weight>> RowBounds<Weight>::make(const Array& we
 }
 
 template <typename Weight>
-void RowBounds<Weight>::fill_row(size_t row, std::span<const Weight> weights, uint8_t* codes) {
+void RowBounds<Weight>::fill_row(size_t row, std::span<const Weight> weights, uint16_t* codes) {
   const RowBound<Weight> bound = row_bound(weights.data(), std::ssize(weights));
   bounds_[row] = bound;
   if (bound.tries == 0) return;

@@ -1,5 +1,6 @@
 // RowBounds: what draws by rejection need to know of each row's weights (base/rejection.h), so that
-// they need not read them all; and a byte for each weight, which decides most tries.
+// they need not read them all; and 16 bits for each weight, which
+// decide nearly all tries.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace ramet {
 template <typename Weight>
 [[nodiscard]] RowBound<Weight> row_bound(const Weight* weights, int64_t degree);
 
-// Of all rows of an edge type; 8 bytes each, 16 of doubles, and a byte an edge. Immutable; any
+// Of all rows of an edge type; 8 bytes each, 16 of doubles, and 2 bytes an edge. Immutable; any
 // thread may use it.
 template <typename Weight>
 class RowBounds {
@@ -27,16 +28,16 @@ class RowBounds {
                                                              int threads);
 
   [[nodiscard]] const RowBound<Weight>* data() const { return bounds_.data(); }  // by row
-  [[nodiscard]] const uint8_t* codes() const { return codes_.data(); }  // by position of the edge
+  [[nodiscard]] const uint16_t* codes() const { return codes_.data(); }  // by position of the edge
   [[nodiscard]] int64_t bytes() const {
-    return std::ssize(bounds_) * int64_t{sizeof(RowBound<Weight>)} + std::ssize(codes_);
+    return std::ssize(bounds_) * int64_t{sizeof(RowBound<Weight>)} + 2 * std::ssize(codes_);
   }
 
  private:
-  void fill_row(size_t row, std::span<const Weight> weights, uint8_t* codes);
+  void fill_row(size_t row, std::span<const Weight> weights, uint16_t* codes);
 
   HugeVector<RowBound<Weight>> bounds_;
-  HugeVector<uint8_t> codes_;
+  HugeVector<uint16_t> codes_;
 };
 
 }  // namespace ramet

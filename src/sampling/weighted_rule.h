@@ -96,21 +96,25 @@ class WeightedRule {
     if (task_.fanout == kAllNeighbors || (!method_.replace && task_.fanout >= edges.size())) {
       take_positive(row, edges);
     } else {
-      if (rejects_ && edges.size() == row.degree) draw_by_tries(keys, row, bound_of(row, i));
+      if (rejects_ && edges.size() == row.degree) draw_by_tries(keys, row, i);
       draw_rest(keys, row, edges);
     }
     picks.take_unread(std::ssize(picked_),
                       [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
   }
 
-  // Asks for what is known of a row that will be drawn from soon, and for its weights.
+  // Asks for what will be read of a row that will be drawn from soon; makes its first tries, which
+  // say what that is.
   template <typename Index>
-  void request(std::span<const Index> /*stored*/, const Row& row, size_t i) const {
+  void request(std::span<const Index> /*stored*/, const Row& row, size_t i) {
     if (bounds_ == nullptr || !may_reject(task_.fanout, method_.replace, row.degree))
       return request_whole(weights_.data() + row.begin, row.degree);
     prefetch(bounds_->data() + number_of_row(i));
-    if (row.degree > kMostRequested) return request_tries(row, i);
-    request_whole(bounds_->codes() + row.begin, row.degree);
+    SomeTries& tries = ahead_[i % kAhead].tries;
+    ahead_[i % kAhead].i = i;
+    kernel_.tries(node_keys(hop_keys_, task_.dst_nodes()[i]), row.degree, 0, tries);
+    for (const uint64_t x : tries.position)
+      prefetch(bounds_->codes() + row.begin + x);
   }
 
  private:
@@ -127,14 +131,6 @@ class WeightedRule {
       prefetch(of_row + x);
   }
 
-  void request_tries(const Row& row, size_t i) const {
-    alignas(64) uint64_t position[2 * kTriesAtOnce];
-    kernel_.tries(node_keys(hop_keys_, task_.dst_nodes()[i]), row.degree, 2 * kTriesAtOnce,
-                  position);
-    for (const uint64_t x : position)
-      prefetch(bounds_->codes() + row.begin + x);
-  }
-
   [[nodiscard]] int64_t number_of_row(size_t i) const {
     return task_.dst_rows.row(task_.dst_nodes()[i]);
   }
@@ -144,20 +140,21 @@ class WeightedRule {
   }
 
   // Picks of a whole row, until they are as many as wanted, or tries have been enough.
-  void draw_by_tries(const DrawKeys& keys, const Row& row, const RowBound<Weight>& bound) {
+  void draw_by_tries(const DrawKeys& keys, const Row& row, size_t i) {
     const int64_t k = task_.fanout;
+    const RowBound<Weight> bound = bound_of(row, i);
     if (!draws_by_rejection(k, method_.replace, row.degree, bound.tries)) return;
     const int64_t most = most_tries(k, bound.tries);
+    const bool made_ahead = ahead_[i % kAhead].i == i;
     const TriedRow<Weight> tried{weights_.data() + row.begin,
                                  bounds_ != nullptr ? bounds_->codes() + row.begin : nullptr,
-                                 row.degree, static_cast<double>(bound.largest)};
+                                 static_cast<double>(bound.largest)};
     tried_.clear();
-    for (int64_t t = 0; t < most && std::ssize(picked_) < k;) {
-      const int64_t likely = (k - std::ssize(picked_)) * bound.tries + kTriesAtOnce - 1;
-      const int64_t count =
-          std::min({likely / kTriesAtOnce * kTriesAtOnce, most - t, kWeightedSpan});
-      take_tries(scan_.accepted(keys, tried, t, count, found_.data()));
-      t += count;
+    for (int64_t t = 0; t < most && std::ssize(picked_) < k; t += SomeTries::kCount) {
+      const int64_t count = std::min(SomeTries::kCount, most - t);
+      const SomeTries& tries = t == 0 && made_ahead ? ahead_[i % kAhead].tries : tries_;
+      if (&tries == &tries_) kernel_.tries(keys, row.degree, t, tries_);
+      take_tries(scan_.accepted(tried, tries, count, found_.data()));
     }
     if (k > kFew) std::sort(picked_.begin(), picked_.end());
   }
@@ -392,6 +389,13 @@ class WeightedRule {
   std::vector<double> sums_;
   std::vector<int64_t> picked_;
   std::unordered_set<int64_t> tried_;  // of many picks
+  SomeTries tries_;
+  struct Ahead {
+    size_t i = ~size_t{0};  // the destination
+    SomeTries tries;
+  };
+  static constexpr size_t kAhead = 8;  // more than request() is ahead of a row
+  std::array<Ahead, kAhead> ahead_;
 };
 
 }  // namespace ramet

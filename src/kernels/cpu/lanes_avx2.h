@@ -168,10 +168,6 @@ struct Avx2 {
     return load_ids(inside);
   }
 
-  // Each byte in a 64-bit lane; the lowest ones where there are fewer lanes.
-  static U64 widen_bytes(uint64_t bytes) {
-    return _mm256_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-  }
   // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
   static U32 load16(const uint16_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

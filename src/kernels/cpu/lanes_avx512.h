@@ -142,10 +142,6 @@ struct Avx512 {
   static U64 load_ids(const uint16_t* ids, int count) {
     return _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(first(count), ids));
   }
-  // Each byte in a 64-bit lane; the lowest ones where there are fewer lanes.
-  static U64 widen_bytes(uint64_t bytes) {
-    return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(bytes)));
-  }
   // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
   static U32 load16(const uint16_t* p) { return _mm512_loadu_si512(p); }
   static U32 load16(const uint16_t* p, int count) {

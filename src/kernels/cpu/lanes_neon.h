@@ -144,10 +144,6 @@ struct Neon {
     return count > 1 ? load_ids(ids) : fill64(*ids);
   }
 
-  // Each byte in a 64-bit lane; the lowest ones where there are fewer lanes.
-  static U64 widen_bytes(uint64_t bytes) {
-    return vcombine_u64(vcreate_u64(bytes & 0xff), vcreate_u64(bytes >> 8 & 0xff));
-  }
   // Values of 16 bits, 2 * kCount. The second form reads the first `count` of them alone.
   static U32 load16(const uint16_t* p) { return vreinterpretq_u64_u16(vld1q_u16(p)); }
   static U32 load16(const uint16_t* p, int count) {

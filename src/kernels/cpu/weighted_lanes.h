@@ -228,49 +228,33 @@ int64_t number_lanes(const DrawKeys& keys,
   return by_keys(keys, streams, weights, found, count, bound, out);
 }
 
-// Tries of a row, a 64-bit lane each.
 template <typename L>
-struct TryLanes {
-  using U64 = typename L::U64;
-
-  TryLanes(const DrawKeys& keys, int64_t row_degree, int64_t first)
-      : key(PlainKeys<L>::fill(keys)), degree(L::fill64(static_cast<uint64_t>(row_degree))) {
-    alignas(64) uint64_t of_lane[kLaneDoubles<L>];
-    for (int lane = 0; lane < kLaneDoubles<L>; ++lane)
-      of_lane[lane] = kLaneGolden * (kFirstTry + static_cast<uint64_t>(first + lane + 1));
-    stream = L::load(of_lane);
-  }
-
-  // Of the next tries: bits 32 to 63 are positions; with `low`, the rest is below them.
-  U64 scaled(U64& low) {
-    const U64 word = key.draw(stream);
-    stream = L::add64(stream, L::fill64(kLaneGolden * uint64_t{kLaneDoubles<L>}));
-    low = L::mul32(word, degree);
-    return L::add64(L::mul32(L::template shift_right<32>(word), degree),
-                    L::template shift_right<32>(low));
-  }
-
-  PlainKeys<L> key;
-  U64 degree, stream;
-};
-
-template <typename L>
-void try_lanes(const DrawKeys& keys, int64_t degree, int64_t count, uint64_t* out) {
-  TryLanes<L> tries(keys, degree, 0);
-  for (int64_t t = 0; t < count; t += kLaneDoubles<L>) {
-    typename L::U64 low;
-    L::store(out + t, L::template shift_right<32>(tries.scaled(low)));
+void try_lanes(const DrawKeys& keys, int64_t row_degree, int64_t first, SomeTries& out) {
+  constexpr int kStep = kLaneDoubles<L>;
+  alignas(64) uint64_t of_lane[kStep];
+  for (int lane = 0; lane < kStep; ++lane)
+    of_lane[lane] = kLaneGolden * (kFirstTry + static_cast<uint64_t>(first + lane + 1));
+  const PlainKeys<L> key = PlainKeys<L>::fill(keys);
+  const auto degree = L::fill64(static_cast<uint64_t>(row_degree));
+  auto stream = L::load(of_lane);
+  for (int64_t t = 0; t < SomeTries::kCount; t += kStep) {
+    const auto word = key.draw(stream), low = L::mul32(word, degree);
+    const auto scaled = L::add64(L::mul32(L::template shift_right<32>(word), degree),
+                                 L::template shift_right<32>(low));
+    L::store(out.position + t, L::template shift_right<32>(scaled));
+    L::store(out.rest + t, L::even_odd(low, L::template shift_left<32>(scaled)));
+    stream = L::add64(stream, L::fill64(kLaneGolden * uint64_t{kStep}));
   }
 }
 
 // What codes say of tries: a bit for each that they accept, and for each that they do not refuse.
 template <typename L>
 struct TriesByCode {
-  TriesByCode(const uint8_t* codes, const uint64_t* positions, typename L::U64 rest) {
-    uint64_t bytes = 0;
+  TriesByCode(const uint16_t* codes, const uint64_t* positions, typename L::U64 rest) {
+    uint16_t of_lane[kLaneDoubles<L>];
     for (int lane = 0; lane < kLaneDoubles<L>; ++lane)
-      bytes |= uint64_t{codes[positions[lane]]} << (8 * lane);
-    const auto code = L::widen_bytes(bytes), drawn = L::template shift_right<56>(rest);
+      of_lane[lane] = codes[positions[lane]];
+    const auto code = L::load_ids(of_lane), drawn = L::template shift_right<48>(rest);
     accepted = L::at_most(L::add64(drawn, L::fill64(2)), code);
     possible = L::at_most(drawn, code);
   }
@@ -296,22 +280,16 @@ uint32_t accepted_by_weights(const TriedRow<Weight>& row,
 }
 
 template <typename L, typename Weight>
-int64_t accepted_lanes(const DrawKeys& keys,
-                       const TriedRow<Weight>& row,
-                       int64_t first,
+int64_t accepted_lanes(const TriedRow<Weight>& row,
+                       const SomeTries& tries,
                        int64_t count,
                        uint32_t* out) {
   constexpr uint32_t kAll = (1U << kLaneDoubles<L>)-1;
-  TryLanes<L> tries(keys, row.degree, first);
   const auto largest = L::fill_f64(row.largest);
   uint32_t* end = out;
   for (int64_t t = 0; t < count; t += kLaneDoubles<L>) {
-    typename L::U64 low;
-    const auto scaled = tries.scaled(low);
-    const auto rest = L::even_odd(low, L::template shift_left<32>(scaled));
-    const auto position = L::template shift_right<32>(scaled);
-    alignas(64) uint64_t positions[kLaneDoubles<L>];
-    L::store(positions, position);
+    const uint64_t* const positions = tries.position + t;
+    const auto rest = L::load(tries.rest + t);
     const auto drawn = L::mul_f64(fraction_lanes<L>(rest), largest);
     uint32_t accepted;
     if (row.codes == nullptr) {
@@ -322,7 +300,7 @@ int64_t accepted_lanes(const DrawKeys& keys,
       if (const uint32_t undecided = by_code.possible & ~accepted; undecided != 0)
         accepted |= accepted_by_weights<L>(row, positions, drawn, undecided);
     }
-    end += L::pack_low(end, accepted, position);
+    end += L::pack_low(end, accepted, L::load(positions));
   }
   return end - out;
 }

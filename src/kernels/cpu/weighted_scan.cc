@@ -71,25 +71,26 @@ int64_t numbers_of(const DrawKeys& keys,
 }
 
 template <typename Weight>
-int64_t accepted_of(const DrawKeys& keys,
-                    const TriedRow<Weight>& row,
-                    int64_t first,
+int64_t accepted_of(const TriedRow<Weight>& row,
+                    const SomeTries& tries,
                     int64_t count,
                     uint32_t* out) {
   int64_t size = 0;
-  for (int64_t t = first; t < first + count; ++t) {
-    const auto [position, rest] =
-        try_of(absorb(keys.now, kFirstTry + static_cast<uint64_t>(t)), row.degree);
-    const auto weight = static_cast<double>(row.weights[position]);
-    out[size] = position;
-    size += fraction_lanes<Scalar>(rest) * row.largest < weight ? 1 : 0;
+  for (int64_t t = 0; t < count; ++t) {
+    const auto weight = static_cast<double>(row.weights[tries.position[t]]);
+    out[size] = static_cast<uint32_t>(tries.position[t]);
+    size += fraction_lanes<Scalar>(tries.rest[t]) * row.largest < weight ? 1 : 0;
   }
   return size;
 }
 
-void tries_of(const DrawKeys& keys, int64_t degree, int64_t count, uint64_t* out) {
-  for (int64_t t = 0; t < count; ++t)
-    out[t] = try_of(absorb(keys.now, kFirstTry + static_cast<uint64_t>(t)), degree).position;
+void make_tries(const DrawKeys& keys, int64_t degree, int64_t first, SomeTries& out) {
+  for (int64_t t = 0; t < SomeTries::kCount; ++t) {
+    const uint64_t word = absorb(keys.now, kFirstTry + static_cast<uint64_t>(first + t));
+    const auto [position, rest] = try_of(word, degree);
+    out.position[t] = position;
+    out.rest[t] = rest;
+  }
 }
 
 int64_t keep_smallest_found(const double* numbers, int64_t count, int64_t k, uint32_t* found) {
@@ -111,7 +112,7 @@ WeightedScan<Weight> scan_of() {
 }  // namespace
 
 WeightedKernel weighted_portable() {
-  return {scan_of<float>(), scan_of<double>(), keep_smallest_found, tries_of};
+  return {scan_of<float>(), scan_of<double>(), keep_smallest_found, make_tries};
 }
 
 }  // namespace ramet

@@ -25,12 +25,15 @@ constexpr uint64_t stream_of_value(uint64_t x) {
   return kGolden * (x + 1);
 }
 
-// What tries read of a row; base/rejection.h.
+// Tries, base/rejection.h, and what they read of a row. Counts are multiples of kTriesAtOnce.
+struct SomeTries {
+  static constexpr int64_t kCount = 2 * kTriesAtOnce;
+  alignas(64) uint64_t position[kCount], rest[kCount];
+};
 template <typename Weight>
 struct TriedRow {
   const Weight* weights;
-  const uint8_t* codes;  // of weights, or nullptr
-  int64_t degree;
+  const uint16_t* codes;  // of weights, or nullptr
   double largest;
 };
 
@@ -58,11 +61,10 @@ struct WeightedScan {
                      int64_t count,
                      double bound,
                      double* out) = nullptr;
-  // Writes the positions that `count` tries from `first` on accept, in the order of tries; both are
-  // multiples of kTriesAtOnce. Returns how many. Not for mixed words.
-  int64_t (*accepted)(const DrawKeys& keys,
-                      const TriedRow<Weight>& row,
-                      int64_t first,
+  // Writes the positions that the first `count` of some tries accept, in their order. Returns how
+  // many.
+  int64_t (*accepted)(const TriedRow<Weight>& row,
+                      const SomeTries& tries,
                       int64_t count,
                       uint32_t* out) = nullptr;
 };
@@ -73,8 +75,8 @@ struct WeightedKernel {
   // Keeps the edges found, at most kMaxRanked, with fewer than k smaller numbers: k, or more where
   // numbers are equal. Returns how many.
   int64_t (*smallest)(const double* numbers, int64_t count, int64_t k, uint32_t* found) = nullptr;
-  // Writes the positions of the first `count` tries, a multiple of kTriesAtOnce.
-  void (*tries)(const DrawKeys& keys, int64_t degree, int64_t count, uint64_t* out) = nullptr;
+  // Makes the tries of a row of `degree` edges from `first` on. Not by mixed words.
+  void (*tries)(const DrawKeys& keys, int64_t degree, int64_t first, SomeTries& out) = nullptr;
 
   [[nodiscard]] const WeightedScan<float>& scan(const float* /*weights*/) const { return scan32; }
   [[nodiscard]] const WeightedScan<double>& scan(const double* /*weights*/) const { return scan64; }
