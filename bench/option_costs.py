@@ -2,11 +2,10 @@
 
 products, [15, 10, 5], 1024 seeds, topology alone, NeighborLoader with one thread. Times are random ones of edges, as in
 temporal.md, so a seed may use half of the edges. "read per edge" counts the in-edges that are looked at for each edge
-drawn: all in-edges of a row where rows are not sorted, where weights decide, and where each has a random word. In
-sorted rows it is a search, of about the logarithm of the degree.
+drawn: all in-edges of a row where rows are not sorted, and where each has a random word. In sorted rows it is a
+search, of about the logarithm of the degree. A weighted draw takes about two tries here, for weights are even.
 
-Why some cost more than 3 times as much: a weighted draw needs each in-edge's weight and a random word for it. In rows
-that are not sorted, a code of every in-edge's time is read. With sorted rows, trees are disjoint, and each row is
+Why some cost more than 3 times as much: LABOR needs a random word of each source. In rows that are not sorted, a code of every in-edge's time is read. With sorted rows, trees are disjoint, and each row is
 searched in memory that no cache holds.
 """
 
@@ -52,6 +51,10 @@ class Variant:
         self.loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, threads=1, tables=(), **given)
         self.edges = 0
 
+    def prepare(self, batches: int) -> None:
+        """What a sampler makes once it has drawn from as many rows as there are."""
+        first_batches(self.loader, batches, count_edges)
+
     def ns_per_edge(self, batches: int) -> float:
         elapsed, edges = first_batches(self.loader, batches, count_edges)
         self.edges = edges[-1]
@@ -78,12 +81,14 @@ def main(chosen, report: Report) -> None:
     times_of_seeds = random_times(found, "edges").seeds
     variants = {name: Variant(graphs[sort], times_of_seeds, given) for name, (sort, given) in VARIANTS.items()}
     count, repetitions = (1, 1) if chosen.small else (8, 5)
+    for variant in variants.values():
+        variant.prepare(3 * count)
     figures = interleave({n: partial(v.ns_per_edge, count) for n, v in variants.items()}, repetitions)
     lines = []
     for name, figure in figures.items():
         ratio = figure.over(figures[PLAIN])
         is_sorted, given = VARIANTS[name]
-        reads_rows = not is_sorted and given.keys() & {"time", "sampler"}
+        reads_rows = not is_sorted and name != "weighted" and given.keys() & {"time", "sampler"}
         read = f"{variants[name].in_edges_per_edge():.1f}" if reads_rows else "-"
         lines.append([name, figure.text(1), ratio.text(2), read, f"{variants[name].edges:,}"])
         report.keep(f"{name}, ns per edge", figure)

@@ -45,8 +45,9 @@ constexpr bool draws_by_rejection(int64_t k, bool replace, int64_t degree, uint3
   return may_reject(k, replace, degree) && tries > 0 && tries <= 8 + degree / k / 4;
 }
 
-// Nearly all tries are decided by 16 bits per edge, about 2^16 times weight / largest weight: whether
-// they are above or below the upper 16 bits of the try's rest. `scale`: code_scale(largest).
+// Nearly all tries are decided by 16 bits per edge, about 2^16 times weight / largest weight:
+// whether they are above or below the upper 16 bits of the try's rest. `scale`:
+// code_scale(largest).
 constexpr double code_scale(double largest) {
   return 0x1p16 * (1 + 0x1p-32) / largest;  // with more slack than rounding needs
 }

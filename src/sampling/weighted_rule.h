@@ -38,16 +38,33 @@ inline int64_t first_above(const double* sums, size_t size, double value) {
   return static_cast<int64_t>(first);
 }
 
-// Inserts x, which is at least 0, into the ascending values. By masks as well.
-inline void insert_ascending(std::vector<int64_t>& values, int64_t x) {
-  for (int64_t& value : values) {
-    const int64_t below = value - x, change = below & (below >> 63);
-    const int64_t larger = value - change;
-    value = x + change;
-    x = larger;
+// Up to kMost numbers from 0 on, ascending. By masks as well.
+template <size_t kMost>
+class FewAscending {
+ public:
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(size_); }
+  [[nodiscard]] const int64_t* begin() const { return values_.data(); }
+  [[nodiscard]] const int64_t* end() const { return values_.data() + size_; }
+  void clear() { size_ = 0; }
+  [[nodiscard]] bool contains(int64_t x) const {
+    bool found = false;
+    for (size_t i = 0; i < size_; ++i)
+      found |= values_[i] == x;
+    return found;
   }
-  values.push_back(x);
-}
+  void insert(int64_t x) {
+    for (size_t i = 0; i < size_; ++i) {
+      const int64_t value = values_[i], below = value - x, change = below & (below >> 63);
+      values_[i] = x + change;
+      x = value - change;
+    }
+    values_[size_++] = x;
+  }
+
+ private:
+  std::array<int64_t, kMost> values_ = {};
+  size_t size_ = 0;
+};
 
 inline constexpr int64_t kWeightedSpan = 1024;  // edges that are looked at together
 
@@ -93,6 +110,7 @@ class WeightedRule {
     const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
     const auto edges = edges_.of(stored, row, i);
     picked_.clear();
+    few_.clear();
     if (task_.fanout == kAllNeighbors || (!method_.replace && task_.fanout >= edges.size())) {
       take_positive(row, edges);
     } else {
@@ -149,34 +167,43 @@ class WeightedRule {
     const TriedRow<Weight> tried{weights_.data() + row.begin,
                                  bounds_ != nullptr ? bounds_->codes() + row.begin : nullptr,
                                  static_cast<double>(bound.largest)};
-    tried_.clear();
-    for (int64_t t = 0; t < most && std::ssize(picked_) < k; t += SomeTries::kCount) {
+    for (int64_t t = 0; t < most && num_drawn() < k; t += SomeTries::kCount) {
       const int64_t count = std::min(SomeTries::kCount, most - t);
       const SomeTries& tries = t == 0 && made_ahead ? ahead_[i % kAhead].tries : tries_;
       if (&tries == &tries_) kernel_.tries(keys, row.degree, t, tries_);
       take_tries(scan_.accepted(tried, tries, count, found_.data()));
     }
-    if (k > kFew) std::sort(picked_.begin(), picked_.end());
+    finish_drawn();
+    tried_.clear();
   }
 
   // Takes the positions found, in this order, as long as there are too few picks.
   void take_tries(int64_t found) {
-    const auto k = static_cast<size_t>(task_.fanout);
     const auto is_new = [&](int64_t x) {
       if (method_.replace) return true;
-      if (task_.fanout > kFew) return tried_.insert(x).second;
-      return std::find(picked_.begin(), picked_.end(), x) == picked_.end();
+      return keeps_few() ? !few_.contains(x) : tried_.insert(x).second;
     };
-    for (size_t e = 0; e < static_cast<size_t>(found) && picked_.size() < k; ++e)
-      if (const int64_t x = found_[e]; is_new(x)) add_pick(x);
+    for (size_t e = 0; e < static_cast<size_t>(found) && num_drawn() < task_.fanout; ++e)
+      if (const int64_t x = found_[e]; is_new(x)) add_drawn(x);
   }
 
-  // Few are kept ascending as they come.
-  void add_pick(int64_t x) {
-    if (task_.fanout <= kFew) {
-      insert_ascending(picked_, x);
+  // Few that are drawn one after the other are kept ascending as they come.
+  [[nodiscard]] bool keeps_few() const { return task_.fanout <= kFew; }
+  [[nodiscard]] int64_t num_drawn() const {
+    return keeps_few() ? few_.size() : std::ssize(picked_);
+  }
+  void add_drawn(int64_t x) {
+    if (keeps_few()) {
+      few_.insert(x);
     } else {
       picked_.push_back(x);
+    }
+  }
+  void finish_drawn() {
+    if (keeps_few()) {
+      picked_.assign(few_.begin(), few_.end());
+    } else {
+      std::sort(picked_.begin(), picked_.end());
     }
   }
 
@@ -363,11 +390,11 @@ class WeightedRule {
       sums += span.count;
     });
     if (sum == 0) return;
-    for (int64_t t = std::ssize(picked_); t < task_.fanout; ++t) {
+    for (int64_t t = num_drawn(); t < task_.fanout; ++t) {
       const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
-      add_pick(edges[first_above(sums_.data(), size, u * sum)]);  // u * sum < sum
+      add_drawn(edges[first_above(sums_.data(), size, u * sum)]);  // u * sum < sum
     }
-    if (task_.fanout > kFew) std::sort(picked_.begin(), picked_.end());
+    finish_drawn();
   }
 
   const RelationTask<Id>& task_;
@@ -388,6 +415,7 @@ class WeightedRule {
   std::vector<NumberedEdge<double>> smallest_;
   std::vector<double> sums_;
   std::vector<int64_t> picked_;
+  FewAscending<kFew> few_;
   std::unordered_set<int64_t> tried_;  // of many picks
   SomeTries tries_;
   struct Ahead {

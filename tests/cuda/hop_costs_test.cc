@@ -65,8 +65,8 @@ TEST_CASE("a hop takes as many launches and waits as the docs say") {
   check(Uniform{}, -1, {6, 2, 2}, {9, 4, 2});
   check(Uniform{}, 1200, {9, 3, 3}, {13, 5, 3});
   check(Uniform{.replace = true}, 10, {7, 2, 2}, {10, 4, 2});
-  check(Weighted{.table = "w"}, 10, {11, 3, 3}, {15, 5, 3});
-  check(Weighted{.table = "w", .replace = true}, 10, {8, 3, 3}, {11, 5, 3});
+  check(Weighted{.table = "w"}, 10, {12, 3, 3}, {16, 5, 3});
+  check(Weighted{.table = "w", .replace = true}, 10, {9, 3, 3}, {12, 5, 3});
   check(Labor{}, 10, {10, 3, 3}, {14, 5, 3});
   check(Labor{.iterations = 1}, 10, {20, 4, 4}, {24, 6, 4});
   check(Labor{.table = "w"}, 10, {19, 5, 4}, {23, 7, 4});

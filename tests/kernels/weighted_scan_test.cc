@@ -135,6 +135,65 @@ TEST_CASE("running sums are those in order") {
   }
 }
 
+// docs/semantics.md, section 13. Weights of a row, the largest of them, and their codes.
+template <typename Weight>
+void check_tries(const WeightedKernel& kernel, const std::vector<Weight>& weights) {
+  const auto degree = static_cast<int64_t>(weights.size());
+  const Weight largest = *std::max_element(weights.begin(), weights.end());
+  std::vector<uint16_t> codes;
+  for (const Weight weight : weights)
+    codes.push_back(
+        code_of_weight(static_cast<double>(weight), code_scale(static_cast<double>(largest))));
+  const DrawKeys keys{mix64(degree)};
+  for (const int64_t first : {0, 16, 48}) {
+    SomeTries tries;
+    kernel.tries(keys, degree, first, tries);
+    std::vector<uint32_t> expected;
+    for (int64_t t = 0; t < SomeTries::kCount; ++t) {
+      const uint64_t word = draw_word(keys, kFirstTry + static_cast<uint64_t>(first + t));
+      const auto product = static_cast<unsigned __int128>(word) * static_cast<uint64_t>(degree);
+      const auto x = static_cast<uint32_t>(product >> 64);
+      const double drawn = fraction_of(static_cast<uint64_t>(product));
+      REQUIRE(tries.position[t] == x);
+      if (drawn * static_cast<double>(largest) < static_cast<double>(weights[x]))
+        expected.push_back(x);
+    }
+    const TriedRow<Weight> row{weights.data(), nullptr, static_cast<double>(largest)};
+    for (const uint16_t* of_row : {static_cast<const uint16_t*>(nullptr), codes.data()}) {
+      Padded<uint32_t> found;
+      const int64_t size =
+          kernel.scan(weights.data())
+              .accepted({row.weights, of_row, row.largest}, tries, SomeTries::kCount, found.data());
+      REQUIRE(std::vector<uint32_t>(found.begin(), found.begin() + size) == expected);
+    }
+  }
+}
+
+TEST_CASE("tries are accepted by weights, and by codes no others") {
+  for (const WeightedKernel& kernel : of_each_isa(&IsaKernels::weighted)) {
+    for (int64_t degree = 1; degree <= kMost; ++degree) {
+      check_tries(kernel, some_weights<float>(degree, 1));
+      check_tries(kernel, some_weights<double>(degree, 1e-280));
+    }
+    check_tries(kernel, std::vector<float>{1, 0x1p-16F, 0x1.8p-16F, 0.5, 0x1.fffffep-1F});
+  }
+}
+
+// docs/semantics.md, section 13.
+TEST_CASE("a code never decides against a weight") {
+  const double scale = code_scale(1);
+  for (uint64_t high = 0; high < 1 << 16; high += 7) {
+    for (const uint64_t low : {uint64_t{0}, uint64_t{1} << 40, (uint64_t{1} << 48) - 1}) {
+      const double drawn = fraction_of(high << 48 | low);
+      for (const double weight : {drawn, std::nextafter(drawn, 0), std::nextafter(drawn, 1)}) {
+        const uint64_t code = code_of_weight(weight, scale);
+        if (high + 2 <= code) REQUIRE(drawn < weight);
+        if (high > code) REQUIRE_FALSE(drawn < weight);
+      }
+    }
+  }
+}
+
 TEST_CASE("the logarithm is right at both ends and where its exponent changes") {
   const double root = 0x1.6a09e667f3bcdp-1;
   for (const double u : {0x1p-53, 0.25, root / 2, root, std::nextafter(root, 0), 1 - 0x1p-53})

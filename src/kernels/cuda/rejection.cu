@@ -28,11 +28,15 @@ __device__ T of_all_lanes(T value, const Combine& combine) {
   return value;
 }
 
+__device__ double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
 __device__ RowBound<double> bound_by_warp(const CudaTries& args, const RowOfTries& row) {
   RowBound<double> bound;
   for (int64_t x = threadIdx.x % kWarp; x < row.degree; x += kWarp)
-    bound.largest = fmax(bound.largest, weight_of_row(args, row, x));
-  bound.largest = of_all_lanes(bound.largest, [](double a, double b) { return fmax(a, b); });
+    bound.largest = larger(bound.largest, weight_of_row(args, row, x));
+  bound.largest = of_all_lanes(bound.largest, larger);
   if (bound.largest == 0) return bound;
   const double scale = kLargestPart / bound.largest;
   long long parts = 0;

@@ -33,6 +33,12 @@ SAMPLERS = {
     "labor-0 kappa": labor(dependent=8),
     "labor-1 kappa": labor(1, dependent=8),
 }
+WEIGHTED = {
+    "weighted": {"sampler": ramet.Weighted("weight")},
+    "weighted replace": {"sampler": ramet.Weighted("weight", replace=True)},
+    "weighted kappa": {"sampler": ramet.Weighted("weight", dependent=8)},
+    "labor-0 by weights": labor(table="weight"),
+}
 
 
 # ---- graphs, from integer arithmetic alone
@@ -58,9 +64,13 @@ def rows(seed: int, num_rows: int = NUM_NODES) -> dict:
     return {"feat": feat, "label": (words(seed + 1, num_rows) % 10).astype(np.int64)}
 
 
-def homogeneous() -> ramet.Graph:
+def homogeneous(**options) -> ramet.Graph:
     train = np.argsort(words(2, NUM_NODES))[:1000]
-    return ramet.from_edge_index(edge_list(3), NUM_NODES, nodes=rows(5), splits={"train": train})
+    return ramet.from_edge_index(edge_list(3), NUM_NODES, nodes=rows(5), splits={"train": train}, **options)
+
+
+def weighted() -> ramet.Graph:
+    return homogeneous(edges={"weight": (words(7, NUM_EDGES) % 1000).astype(np.float32)})
 
 
 def heterogeneous() -> ramet.Graph:
@@ -118,11 +128,11 @@ def of_both_types(count: int = 150) -> dict:
     return {B: some_seeds(count), A: some_seeds(count // 3)}
 
 
-def samples_of(graph, seeds, names=tuple(SAMPLERS), **extent) -> dict:
+def samples_of(graph, seeds, samplers=SAMPLERS, **extent) -> dict:
     """One batch of `ramet.sample` per sampler."""
     return {
-        name: digest([ramet.sample(graph, seeds, FANOUTS, seed=4, epoch=1, step=11, **SAMPLERS[name], **extent)])
-        for name in names
+        name: digest([ramet.sample(graph, seeds, FANOUTS, seed=4, epoch=1, step=11, **sampler, **extent)])
+        for name, sampler in samplers.items()
     }
 
 
@@ -161,17 +171,18 @@ def all_neighbors(graph) -> dict:
 
 
 def trees(graph) -> dict:
-    names = [name for name in SAMPLERS if "labor" not in name]
+    samplers = {name: sampler for name, sampler in SAMPLERS.items() if "labor" not in name}
     return {
         f"{name}, {expand}": value
         for expand in ("every", "once")
-        for name, value in samples_of(graph, (A, some_seeds()), names, disjoint=True, expand=expand).items()
+        for name, value in samples_of(graph, (A, some_seeds()), samplers, disjoint=True, expand=expand).items()
     }
 
 
 MAKERS = {
     "sample": lambda folder, patch: samples_of(homogeneous(), some_seeds()),
     "sample, several types": lambda folder, patch: samples_of(heterogeneous(), (A, some_seeds())),
+    "sample, weights": lambda folder, patch: samples_of(weighted(), some_seeds(), WEIGHTED),
     "sample, 64 bits": lambda folder, patch: samples_of(wide(folder), ("node", some_seeds())),
     "sample, all neighbors": lambda folder, patch: all_neighbors(homogeneous()),
     "sample, each node once": lambda folder, patch: samples_of(heterogeneous(), (A, some_seeds()), expand="once"),
@@ -187,7 +198,7 @@ MAKERS = {
 
 @pytest.mark.parametrize("case", MAKERS)
 def test_batches_are_those_recorded(case, tmp_path, monkeypatch):
-    """Sections 1 to 10: every bit of them."""
+    """Sections 1 to 10, 13: every bit of them."""
     made = MAKERS[case](tmp_path, monkeypatch)
     recorded = read()[case]
     assert list(made) == list(recorded)

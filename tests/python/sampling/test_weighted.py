@@ -122,11 +122,15 @@ def picks_of(weights, k: int, num_rows: int, **options) -> np.ndarray:
     [{"sampler": ramet.Weighted("w"), "seed": 1}, {"sampler": ramet.Weighted("w", dependent=4), "seed": 2, "step": 2}],
     ids=str,
 )
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("weights", [[1.0, 2.0, 0.5, 4.0, 2.0], [1.0, 2, 0.5, 4, 2, 3, 1, 2], [99.0, 90, 1, 2, 1, 1, 2, 3]], ids=str)
+@pytest.mark.parametrize(
+    ("weights", "k"),
+    [([1.0, 2.0, 0.5, 4.0, 2.0], 2), ([1.0, 2.0, 0.5, 4.0, 2.0], 3)]  # by numbers
+    + [([1.0, 2, 0.5, 4, 2, 3, 1, 2], k) for k in (1, 2, 3)]  # by tries
+    + [([90.0, 1, 1, 2, 1, 1, 2, 2], 2)],  # half of the second draws are left by tries
+    ids=str,
+)
 def test_sets_have_the_probabilities_of_successive_draws(weights, k, options):
-    """Sections 9, 13: every set of positions, in a step that is plain and in one that is mixed. The first weights
-    are drawn by numbers, the second by tries, and of the third, tries find the large ones alone."""
+    """Sections 9, 13: every set of positions, in a step that is plain and in one that is mixed."""
     picks = picks_of(weights, k, 60_000, **options)
     found = {tuple(row): count for row, count in zip(*np.unique(picks, axis=0, return_counts=True))}
     expected = by_drawing_one_after_the_other(weights, k)
@@ -173,6 +177,19 @@ def test_zero_is_never_drawn(sampler, weights):
 
 
 # ---- what results do not depend on
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+def test_codes_of_weights_are_counted_and_change_nothing(sampler):
+    """Section 13: rows are drawn from by codes of their weights once as many were drawn from as there are."""
+    edges = edge_list(NUM_NODES, NUM_NODES, 2500, seed=1, hub=150)
+    for dtype in (np.float32, np.float64):
+        graph, twin = pair_of(edges, NUM_NODES, some_weights(edges.shape[1], dtype) + dtype(1))
+        loader = ramet.NeighborLoader(graph, [3, 2], np.arange(NUM_NODES), 50, sampler=sampler, tables=(), ranks=False)
+        for _ in loader:
+            pass
+        assert loader.summary().derived_bytes == (8 if dtype == np.float32 else 16) * NUM_NODES + 2 * graph.num_edges()
+        check((graph, twin), np.arange(NUM_NODES).tolist(), [3, 2], sampler=sampler, step=3)
 
 
 @pytest.mark.parametrize("sampler", [*SAMPLERS, *LABOR], ids=str)

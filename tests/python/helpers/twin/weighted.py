@@ -41,7 +41,11 @@ def pick_by_tries(weights: list[float], k: int, replace: bool, r) -> list[int]:
         return []
     for t in range(8 * (2 * k * q // 8 + 1)):
         position, rest = divmod(r(2**32 + t) * d, 2**64)
-        if len(picked) < k and fraction(rest) * max(weights) < weights[position] and (replace or position not in picked):
+        if (
+            len(picked) < k
+            and fraction(rest) * max(weights) < weights[position]
+            and (replace or position not in picked)
+        ):
             picked.append(position)
     return picked
 
