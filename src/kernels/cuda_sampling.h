@@ -28,6 +28,7 @@
 
 #include "base/draw_keys.h"
 #include "base/normal.h"
+#include "kernels/cuda_node_list.h"
 #include "kernels/cuda_trees.h"
 #include "kernels/renumbering.h"
 
@@ -266,23 +267,6 @@ struct CudaTakeMarkedArgs {
   CudaImportance importance = {};   // or of other LABOR
   const int64_t* indptr = nullptr;  // of the relation
   double* term = nullptr;           // scratch: by pick, for normalized weights by importance
-};
-
-// A slot for every node of the graph; or for each of 2^n keys, where nodes have keys: a key is at
-// the first free position from its hash on. All bytes of what is free are 0xff.
-struct CudaNodeTable {
-  uint32_t* slots;
-  uint64_t* keys = nullptr;
-  uint64_t mask = 0;  // 2^n - 1
-};
-
-// The nodes of one type in a batch. A slot holds all ones, the node's position in the list, or 2^31
-// plus the first pick that wants it: the least one counts.
-struct CudaNodeList {
-  CudaNodeTable table;
-  int64_t* nodes;
-  int64_t capacity;  // at most 2^31 - 1; nodes beyond are counted, but left out
-  int64_t* size;
 };
 
 struct CudaLoadArgs {
