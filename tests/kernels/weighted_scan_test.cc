@@ -158,12 +158,12 @@ void check_tries(const WeightedKernel& kernel, const std::vector<Weight>& weight
       if (drawn * static_cast<double>(largest) < static_cast<double>(weights[x]))
         expected.push_back(x);
     }
-    const TriedRow<Weight> row{weights.data(), nullptr, static_cast<double>(largest)};
-    for (const uint16_t* of_row : {static_cast<const uint16_t*>(nullptr), codes.data()}) {
+    for (const bool has_codes : {false, true}) {
+      const TriedRow<Weight> row{weights.data(), has_codes ? codes.data() : nullptr,
+                                 static_cast<double>(largest)};
       Padded<uint32_t> found;
       const int64_t size =
-          kernel.scan(weights.data())
-              .accepted({row.weights, of_row, row.largest}, tries, SomeTries::kCount, found.data());
+          kernel.scan(weights.data()).accepted(row, tries, SomeTries::kCount, found.data());
       REQUIRE(std::vector<uint32_t>(found.begin(), found.begin() + size) == expected);
     }
   }
