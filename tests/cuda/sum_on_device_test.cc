@@ -95,7 +95,7 @@ TEST_CASE("a device transposes edges as the CPU does") {
       if (!copied.empty())
         require_cuda().runtime.copy(0, copied.data(), other.data, other.bytes(), nullptr);
       require_cuda().runtime.synchronize(0, nullptr);
-      CHECK(std::memcmp(copied.data(), one.data, copied.size()) == 0);
+      CHECK((copied.empty() || std::memcmp(copied.data(), one.data, copied.size()) == 0));
     };
     check(expected.indptr, given.indptr);
     check(expected.indices, given.indices);

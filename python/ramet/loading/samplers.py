@@ -69,7 +69,7 @@ class Labor(Sampler):
     weights: defines `block.edge_weight`. "normalized" weights add up to 1 at each destination. "horvitz-thompson"
         weights are unbiased also where nothing may be picked, with a larger error.
     table: as of Weighted: a destination picks in proportion to this edge table, and `block.edge_weight` estimates the
-        mean of its neighbors weighted by it. On the CPU. None: all edges are alike.
+        mean of its neighbors weighted by it. None: all edges are alike.
     dependent: as of Uniform.
     """
 
@@ -98,8 +98,8 @@ class Labor(Sampler):
 class Weighted(Sampler):
     """Picks neighbors in proportion to an edge table (docs/semantics.md, section 13).
 
-    Without replacement it uses exponential keys (Efraimidis, Spirakis 2006), with replacement the inverse transform. It
-    reads all weights of a destination's in-edges.
+    It draws by rejection where that takes few tries (von Neumann 1951). Else it uses exponential keys without replacement
+    (Efraimidis, Spirakis 2006), and the inverse transform with replacement.
 
     table: the name of a table with one float32 or float64 per edge: 0, or from 1e-290 to 1e290. Other weights are a
         ValueError that names one, when its row is read. An edge of weight 0 is never drawn. Every edge type with a
