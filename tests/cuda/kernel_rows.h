@@ -46,8 +46,8 @@ struct FirstRows : DeviceBytes {
   }
 };
 
-struct DeviceRows {
-  explicit DeviceRows(const FarRows& rows)
+struct RowsOnDevice {
+  explicit RowsOnDevice(const FarRows& rows)
       : nodes(rows.nodes),
         row(rows.rows),
         offset(rows.offsets),

@@ -20,7 +20,7 @@ namespace ramet {
 // docs/semantics.md, section 8. One row is longer than a block of terms.
 TEST_CASE("the c of a row has the bits of the host's") {
   const FarRows far(kDegrees, [](int64_t degree) { return degree; });
-  const DeviceRows rows(far);
+  const RowsOnDevice rows(far);
   constexpr uint64_t kCandidates = 500;
   std::vector<double> p;
   for (uint64_t i = 0; i < kCandidates; ++i)
@@ -67,7 +67,7 @@ TEST_CASE("by weights the c of a row, and its variance, have the bits of the hos
   FarRows far(kDegrees, [](int64_t degree) { return degree; });
   for (size_t i = 0; i < kDegrees.size(); ++i)
     far.rows[i].begin = far.offsets[i];  // where weights stand
-  const DeviceRows rows(far);
+  const RowsOnDevice rows(far);
   const int64_t num_edges = far.offsets.back();
   std::vector<double> weights, p;
   std::vector<int32_t> candidate;

@@ -126,7 +126,7 @@ TEST_CASE("positions above 2^31 are picked in 64 bits") {
         PickRule{kAllNeighbors}, PickRule{7, true}, PickRule{500, true}}) {
     CAPTURE(rule.fanout);
     const FarRows far(kDegrees, [&](int64_t degree) { return num_picks(rule, degree); });
-    const DeviceRows rows(far);
+    const RowsOnDevice rows(far);
     const auto expected = expected_positions(far, rule, keys);
     const DeviceBytes positions(expected.size() * sizeof(int64_t));
     kernels().pick(0,
@@ -146,7 +146,7 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
   for (const int64_t fanout : {33, 64, 65, 299, 4999, 6000}) {
     CAPTURE(fanout);
     const FarRows far(kDegrees, [](int64_t degree) { return degree; });
-    const DeviceRows rows(far);
+    const RowsOnDevice rows(far);
     const int64_t num_edges = far.offsets.back(), num_blocks = cuda_mark_blocks(num_edges);
     DeviceBytes marks(size_t(cuda_mark_words(num_edges)) * sizeof(uint32_t));
     marks.fill(0);
@@ -184,7 +184,7 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
 // Batches hardly ever have equal numbers.
 TEST_CASE("of equal numbers the first in-edges are marked, or the last") {
   const FarRows far(kDegrees, [](int64_t degree) { return degree; });
-  const DeviceRows rows(far);
+  const RowsOnDevice rows(far);
   const int64_t num_edges = far.offsets.back();
   std::vector<uint64_t> numbers;
   for (int64_t e = 0; e < num_edges; ++e) {
