@@ -11,7 +11,7 @@ namespace ramet {
 // What tries need to know of a row of `degree` edges: its largest weight, and how many tries a draw
 // takes, on average and rounded up. 0: there can be none.
 template <typename Weight>
-struct RowBound {
+struct RowTries {
   Weight largest = 0;
   uint32_t tries = 0;
 };
@@ -28,8 +28,10 @@ constexpr uint64_t part_of_largest(double weight, double scale) {  // scale: kLa
   return part >= 0 && part < kLargestPart ? static_cast<uint64_t>(part) : uint64_t{1} << 31;
 }
 constexpr uint32_t average_tries(int64_t degree, uint64_t sum_of_parts) {
+  if (sum_of_parts == 0) return 0;  // weights that change meanwhile
   const auto all = static_cast<uint64_t>(degree) << 31;
-  return static_cast<uint32_t>((all + sum_of_parts - 1) / sum_of_parts);
+  const uint64_t tries = (all + sum_of_parts - 1) / sum_of_parts;
+  return tries < kFirstTry ? static_cast<uint32_t>(tries) : ~uint32_t{0};
 }
 
 constexpr bool can_reject(int64_t degree) {

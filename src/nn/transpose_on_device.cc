@@ -11,17 +11,12 @@ BlockEdges::Transposed transpose_on_device(const Array& indptr,
                                            CudaStreamHandle stream) {
   const CudaBackend& cuda = require_cuda();
   const int device = indices.device;
-  const auto allocate = [&](DType dtype, int64_t count) {
-    Array array = pool.allocate_array(dtype, {count});
-    array.device = device;
-    return array;
-  };
   const auto clear = [&](void* data, int64_t bytes) {
     if (bytes > 0) cuda.runtime.fill(device, data, 0, bytes, stream);
   };
-  BlockEdges::Transposed result{allocate(DType::kInt64, num_src + 1),
-                                allocate(DType::kInt32, indices.rows()),
-                                allocate(DType::kInt32, indices.rows())};
+  BlockEdges::Transposed result{pool.allocate_array(DType::kInt64, {num_src + 1}),
+                                pool.allocate_array(DType::kInt32, {indices.rows()}),
+                                pool.allocate_array(DType::kInt32, {indices.rows()})};
   const int64_t bytes_placed = num_src * int64_t{sizeof(uint32_t)};
   const int64_t bytes_scan = cuda.sampling.scan_bytes(device, num_src);
   const auto placed = pool.allocate(bytes_placed), scan = pool.allocate(bytes_scan);

@@ -6,6 +6,7 @@
 #include "labor_sampler.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
+#include "ramet/store.h"
 #include "rows_in_time.h"
 #include "smallest_sampler.h"
 #include "temporal_sampler.h"
@@ -79,31 +80,32 @@ class WeightedMethod final : public RelationSampler<Id> {
   WeightedMethod(const Weighted& method, const HopOptions& options, HopScratch<Id>& scratch)
       : method_(method), options_(options), scratch_(scratch) {
     for (const EdgeType& edges : options.graph->edge_types())
-      bounds_.push_back(bounds_of(edges));
+      row_tries_.push_back(row_tries_of(edges));
   }
 
   Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
     const int threads = options_.threads;
     const WeightedDraws draws{keys, method_, options_.sample.dependent > 1,
-                              bounds_[task.edge_type]};
+                              row_tries_[task.edge_type]};
     return sample_weighted(with_parts(task, scratch_.parts, threads), draws, scratch_.scan,
                            *options_.pool, threads);
   }
 
  private:
   // What is writable may have been written to, and dependent minibatches do not reject.
-  DerivedArrays::Slot* bounds_of(const EdgeType& edges) const {
+  DerivedArrays::Slot* row_tries_of(const EdgeType& edges) const {
     const auto weights = edges.tables.find(method_.table);
     if (options_.sample.dependent > 1 || weights == edges.tables.end() ||
         weights->second.writable || edges.indptr.writable || edges.read_by_row)
       return nullptr;
-    return &options_.graph->derived().slot("bounds of " + method_.table + " by " + edges.encoded);
+    return &options_.graph->derived().slot("tries of " + encode_name(method_.table) + " by " +
+                                           edges.encoded);
   }
 
   const Weighted method_;
   const HopOptions& options_;
   HopScratch<Id>& scratch_;
-  std::vector<DerivedArrays::Slot*> bounds_;  // by edge type
+  std::vector<DerivedArrays::Slot*> row_tries_;  // by edge type
 };
 
 template <typename Id>

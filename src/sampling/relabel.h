@@ -216,17 +216,19 @@ class HashTable {
     uint32_t position;
   };
 
+  static constexpr int kStrideBits = 24;
+
   // What finds slots. A loop has a copy, which its stores cannot change.
   struct View {
     Slot* slots = nullptr;
     size_t mask = 0;
-    uint64_t multiplier = 0, stride = 0;  // from tree to tree
+    uint64_t multiplier = 0, stride = 0;  // from tree to tree, times 2^kStrideBits
     int id_bits = 0, shift = 0;           // that leaves the bits of a window's slots
     uint32_t start = 0;
 
     [[nodiscard]] size_t home(Key node) const {
       const auto bits = static_cast<uint64_t>(node);
-      return ((bits >> id_bits) * stride + ((bits * multiplier) >> shift)) & mask;
+      return (((bits >> id_bits) * stride >> kStrideBits) + ((bits * multiplier) >> shift)) & mask;
     }
     [[nodiscard]] size_t anywhere(Key node) const {
       return (static_cast<uint64_t>(node) * multiplier) >> (64 - std::popcount(mask));
@@ -286,7 +288,7 @@ class HashTable {
     view_.mask = slots_.size() - 1;
     view_.start = start_.value();
     view_.id_bits = trees_.id_bits;
-    view_.stride = slots_.size() / trees;
+    view_.stride = (slots_.size() << kStrideBits) / trees;
     const size_t window = std::max(kWindow, std::bit_ceil(slots_.size() / trees));
     view_.shift = 64 - std::countr_zero(std::min(slots_.size(), window));
   }

@@ -1,4 +1,5 @@
-// The multiplier of a HashTable: the upper bits of id * multiplier are the id's slot.
+// The multiplier of a HashTable: the upper bits of id * multiplier are the id's slot, or its place
+// in the window of its tree.
 //
 // Whoever chooses ids must not know it: ids made to fall into one slot are all passed by every
 // search. And runs of ids, which graphs have, must fall as evenly as the golden ratio spreads them

@@ -12,7 +12,7 @@
 #include "edges_in_time.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
-#include "row_bounds.h"
+#include "row_tries.h"
 #include "smallest_edges.h"
 #include "weighted_rule.h"
 #include "weights.h"
@@ -140,14 +140,14 @@ Relation scan(const RelationTask<Id>& task,
 
 // Once as many rows were drawn from as there are; nullptr before.
 template <typename Weight, typename Id>
-const RowBounds<Weight>* bounds_of(const RelationTask<Id>& task,
-                                   const WeightedDraws& draws,
-                                   const Array& table,
-                                   int threads) {
-  if (draws.bounds == nullptr || task.fanout == 0) return nullptr;
-  draws.bounds->add_work(task.num_dst(), task.edges.indptr.rows() - 1,
-                         [&] { return RowBounds<Weight>::make(table, task.edges, threads); });
-  return draws.bounds->template get<RowBounds<Weight>>();
+const TriesOfRows<Weight>* row_tries_of(const RelationTask<Id>& task,
+                                        const WeightedDraws& draws,
+                                        const Array& table,
+                                        int threads) {
+  if (draws.row_tries == nullptr || task.fanout == 0) return nullptr;
+  draws.row_tries->add_work(task.num_dst(), task.edges.indptr.rows() - 1,
+                            [&] { return TriesOfRows<Weight>::make(table, task.edges, threads); });
+  return draws.row_tries->template get<TriesOfRows<Weight>>();
 }
 
 }  // namespace
@@ -170,9 +170,9 @@ Relation sample_weighted(const RelationTask<Id>& task,
                          BufferPool& pool,
                          int threads) {
   const auto sample = [&]<typename Weight>(const Array& table) {
-    const RowBounds<Weight>* const bounds = bounds_of<Weight>(task, draws, table, threads);
+    const TriesOfRows<Weight>* const row_tries = row_tries_of<Weight>(task, draws, table, threads);
     return scan(task, scratch, pool, threads, [&]<typename Edges>(Edges edges) {
-      return WeightedRule<Id, Weight, Edges>(task, draws, table, bounds, std::move(edges));
+      return WeightedRule<Id, Weight, Edges>(task, draws, table, row_tries, std::move(edges));
     });
   };
   if (task.fanout == 0) return sample.template operator()<float>({});

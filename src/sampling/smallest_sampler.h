@@ -23,8 +23,8 @@ template <typename Id>
 struct WeightedDraws {
   DrawKeys hop_keys;
   const Weighted& method;
-  bool dependent;               // minibatches depend on each other
-  DerivedArrays::Slot* bounds;  // of RowBounds, or nullptr: weights may change
+  bool dependent;                  // minibatches depend on each other
+  DerivedArrays::Slot* row_tries;  // of TriesOfRows, or nullptr: weights may change
 };
 
 // In proportion to the edge table of the method.

@@ -20,7 +20,7 @@
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
 #include "relation_builder.h"
-#include "row_bounds.h"
+#include "row_tries.h"
 #include "smallest_edges.h"
 #include "smallest_sampler.h"
 #include "weights.h"
@@ -49,18 +49,18 @@ class WeightedRule {
  public:
   static constexpr bool reads_sources() { return false; }
 
-  // `bounds`: or nullptr. kInvalidArgument: too many picks.
+  // `row_tries`: or nullptr. kInvalidArgument: too many picks.
   WeightedRule(const RelationTask<Id>& task,
                const WeightedDraws& draws,
                const Array& table,
-               const RowBounds<Weight>* bounds,
+               const TriesOfRows<Weight>* row_tries,
                RowEdges edges)
       : task_(task),
         hop_keys_(draws.hop_keys),
         method_(draws.method),
         rejects_(!draws.dependent),
         weights_(table.as<Weight>()),
-        bounds_(bounds),
+        row_tries_(row_tries),
         edges_(std::move(edges)) {
     if (method_.replace && task.fanout > kMaxPicks / std::max<int64_t>(task.num_dst(), 1))
       throw_too_many_picks(task.edges, task.fanout, task.num_dst(), kMaxPicks);
@@ -86,14 +86,14 @@ class WeightedRule {
   // say what that is.
   template <typename Index>
   void request(std::span<const Index> /*stored*/, const Row& row, size_t i) {
-    if (bounds_ == nullptr || !may_reject(task_.fanout, method_.replace, row.degree))
+    if (row_tries_ == nullptr || !may_reject(task_.fanout, method_.replace, row.degree))
       return request_whole(weights_.data() + row.begin, row.degree);
-    prefetch(bounds_->data() + number_of_row(i));
+    prefetch(row_tries_->data() + number_of_row(i));
     SomeTries& tries = ahead_[i % kAhead].tries;
     ahead_[i % kAhead].i = i;
     kernel_.tries(node_keys(hop_keys_, task_.dst_nodes()[i]), row.degree, 0, tries);
     for (const uint64_t x : tries.position)
-      prefetch(bounds_->codes() + row.begin + x);
+      prefetch(row_tries_->codes() + row.begin + x);
   }
 
  private:
@@ -113,21 +113,22 @@ class WeightedRule {
   [[nodiscard]] int64_t number_of_row(size_t i) const {
     return task_.dst_rows.row(task_.dst_nodes()[i]);
   }
-  [[nodiscard]] RowBound<Weight> bound_of(const Row& row, size_t i) const {
-    return bounds_ != nullptr ? bounds_->data()[number_of_row(i)]
-                              : row_bound(weights_.data() + row.begin, row.degree);
+  [[nodiscard]] RowTries<Weight> tries_of(const Row& row, size_t i) const {
+    return row_tries_ != nullptr ? row_tries_->data()[number_of_row(i)]
+                                 : row_tries(weights_.data() + row.begin, row.degree);
   }
 
   // Picks of a whole row, until they are as many as wanted, or tries have been enough.
   void draw_by_tries(const DrawKeys& keys, const Row& row, size_t i) {
     const int64_t k = task_.fanout;
-    const RowBound<Weight> bound = bound_of(row, i);
-    if (!draws_by_rejection(k, method_.replace, row.degree, bound.tries)) return;
-    const int64_t most = most_tries(k, bound.tries);
+    if (!may_reject(k, method_.replace, row.degree)) return;
+    const RowTries<Weight> of_row = tries_of(row, i);
+    if (!draws_by_rejection(k, method_.replace, row.degree, of_row.tries)) return;
+    const int64_t most = most_tries(k, of_row.tries);
     const bool made_ahead = ahead_[i % kAhead].i == i;
     const TriedRow<Weight> tried{weights_.data() + row.begin,
-                                 bounds_ != nullptr ? bounds_->codes() + row.begin : nullptr,
-                                 static_cast<double>(bound.largest)};
+                                 row_tries_ != nullptr ? row_tries_->codes() + row.begin : nullptr,
+                                 static_cast<double>(of_row.largest)};
     for (int64_t t = 0; t < most && num_drawn() < k; t += SomeTries::kCount) {
       const int64_t count = std::min(SomeTries::kCount, most - t);
       const SomeTries& tries = t == 0 && made_ahead ? ahead_[i % kAhead].tries : tries_;
@@ -191,7 +192,8 @@ class WeightedRule {
     for_each_span(row, edges, [&](const Span& span) {
       const int64_t found = find_numbers(keys, span, kNoBound).found;
       for (size_t e = 0; e < static_cast<size_t>(found); ++e)
-        if (const int64_t x = number_in_row(span, found_[e]); !is_picked(x))
+        if (const int64_t x = number_in_row(span, found_[e]);
+            number_[e] <= kNoBound && !is_picked(x))
           smallest_.push_back({number_[e], x});
     });
     keep_smallest(smallest_, task_.fanout - std::ssize(picked_));
@@ -363,7 +365,7 @@ class WeightedRule {
   const Weighted& method_;
   const bool rejects_;
   const std::span<const Weight> weights_;
-  const RowBounds<Weight>* const bounds_;
+  const TriesOfRows<Weight>* const row_tries_;
   RowEdges edges_;
   WeightedKernel kernel_ = best_kernels().weighted;
   WeightedScan<Weight> scan_ = kernel_.scan(weights_.data());

@@ -284,7 +284,6 @@ int64_t accepted_lanes(const TriedRow<Weight>& row,
                        const SomeTries& tries,
                        int64_t count,
                        uint32_t* out) {
-  constexpr uint32_t kAll = (1U << kLaneDoubles<L>)-1;
   const auto largest = L::fill_f64(row.largest);
   uint32_t* end = out;
   for (int64_t t = 0; t < count; t += kLaneDoubles<L>) {
@@ -293,7 +292,8 @@ int64_t accepted_lanes(const TriedRow<Weight>& row,
     const auto drawn = L::mul_f64(fraction_lanes<L>(rest), largest);
     uint32_t accepted;
     if (row.codes == nullptr) {
-      accepted = kAll & ~L::at_most_f64(L::load_f64(row.weights, positions), drawn);
+      const auto weight = L::load_f64(row.weights, positions);
+      accepted = L::at_most_f64(drawn, weight) & ~L::at_most_f64(weight, drawn);
     } else {
       const TriesByCode<L> by_code(row.codes, positions, rest);
       accepted = by_code.accepted;

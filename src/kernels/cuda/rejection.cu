@@ -4,7 +4,6 @@
 #include "base/rejection.h"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
-#include "kernels/cuda/tried_rows.h"
 
 namespace ramet {
 namespace {
@@ -32,19 +31,19 @@ __device__ double larger(double a, double b) {
   return a > b ? a : b;
 }
 
-__device__ RowBound<double> bound_by_warp(const CudaTries& args, const RowOfTries& row) {
-  RowBound<double> bound;
+__device__ RowTries<double> tries_by_warp(const CudaTries& args, const RowOfTries& row) {
+  RowTries<double> of_row;
   for (int64_t x = threadIdx.x % kWarp; x < row.degree; x += kWarp)
-    bound.largest = larger(bound.largest, weight_of_row(args, row, x));
-  bound.largest = of_all_lanes(bound.largest, larger);
-  if (bound.largest == 0) return bound;
-  const double scale = kLargestPart / bound.largest;
+    of_row.largest = larger(of_row.largest, weight_of_row(args, row, x));
+  of_row.largest = of_all_lanes(of_row.largest, larger);
+  if (of_row.largest == 0) return of_row;
+  const double scale = kLargestPart / of_row.largest;
   long long parts = 0;
   for (int64_t x = threadIdx.x % kWarp; x < row.degree; x += kWarp)
     parts += static_cast<long long>(part_of_largest(weight_of_row(args, row, x), scale));
   parts = of_all_lanes(parts, [](long long a, long long b) { return a + b; });
-  bound.tries = average_tries(row.degree, static_cast<uint64_t>(parts));
-  return bound;
+  of_row.tries = average_tries(row.degree, static_cast<uint64_t>(parts));
+  return of_row;
 }
 
 // Whether a row has all its in-edges: no time or exclusion leaves a part alone.
@@ -62,15 +61,15 @@ __device__ void draw_by_tries(const CudaTries& args, const Take& take) {
   if (i >= args.rows.num_dst) return;  // the whole warp
   const RowOfTries row{i, args.rows.row[i].degree, args.rows.row[i]};
   if (!may_reject(args.fanout, args.replace, row.degree) || !has_all_in_edges(args, row)) return;
-  const RowBound<double> bound = bound_by_warp(args, row);
-  if (!draws_by_rejection(args.fanout, args.replace, row.degree, bound.tries)) return;
+  const RowTries<double> of_row = tries_by_warp(args, row);
+  if (!draws_by_rejection(args.fanout, args.replace, row.degree, of_row.tries)) return;
   const DrawKeys keys = node_keys(args.keys, args.rows.nodes[i]);
-  const int64_t most = most_tries(args.fanout, bound.tries);
+  const int64_t most = most_tries(args.fanout, of_row.tries);
   int64_t size = 0;
   for (int64_t first = 0; first < most && size < args.fanout; first += kWarp) {
     const int64_t t = first + threadIdx.x % kWarp;
     const auto [position, rest] = try_of(absorb(keys.now, kFirstTry + t), row.degree);
-    const bool accepted = t < most && fraction_lanes<Scalar>(rest) * bound.largest <
+    const bool accepted = t < most && fraction_lanes<Scalar>(rest) * of_row.largest <
                                           weight_of_row(args, row, position);
     for (unsigned left = __ballot_sync(kAllLanes, accepted); left != 0 && size < args.fanout;
          left &= left - 1) {
@@ -94,8 +93,9 @@ __global__ void number_tries(CudaTries args, uint64_t* number) {
 
 __global__ void store_tries(CudaTries args, CudaPositions positions) {
   draw_by_tries(args, [&](const RowOfTries& row, int64_t x, int64_t size) {
-    const int64_t to =
-        output_index(args.rows.order, row.number, args.rows.offset[row.number] + size);
+    const int64_t pick = args.rows.offset[row.number] + size;
+    if (pick >= args.rows.offset[row.number + 1]) return true;  // weights change meanwhile
+    const int64_t to = output_index(args.rows.order, row.number, pick);
     if (threadIdx.x % kWarp == 0)
       store_position(positions, to, position_at(args.rows, row.place, x));
     return true;

@@ -42,6 +42,8 @@ void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* st
 
 // What solve() does to rows with weights, on the current device.
 void solve_by_weights(const CudaSolveArgs& args, void* stream);
+// Draws with replacement by rejection, in the place of the first ones, which sums made.
+void store_tries_over(const CudaTries& args, const CudaPositions& positions, void* stream);
 
 inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .scan_bytes = cuda_sampling::scan_bytes,

@@ -7,7 +7,6 @@
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 #include "kernels/cuda/sort_block.cuh"
-#include "kernels/cuda/tried_rows.h"
 
 namespace ramet {
 namespace {

@@ -76,7 +76,7 @@ DeviceCache make_device_cache(const Table& table,
     slots[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
   const auto slot_bytes = static_cast<int64_t>(slots.size() * sizeof(int32_t));
   cache.slot = copy_on(device, slots.data(), slot_bytes);
-  cache.bytes = cache.num_rows * table.rows().row_bytes() + slot_bytes;
+  cache.bytes = slot_bytes + (rows.shape.empty() ? cache.num_rows * table.rows().row_bytes() : 0);
   if (table.has_scale() && table.encoding() == Encoding::kInt8ScaledByRow) {
     cache.scale = copy_rows(Table(table.scale(), "scale"), ids, device);
     cache.bytes += cache.num_rows * table.scale().row_bytes();

@@ -36,7 +36,8 @@ DeviceTable::DeviceTable(Table rows_by_position, const std::optional<RowPosition
 }
 
 DeviceTable::DeviceTable(Table on_host, const Array& ids, const Table& cached)
-    : rows_(on_host, {.device = cached.rows().device, .cached = ids, .cached_rows = cached.rows()}),
+    : rows_(on_host,
+            {.device = options_of(cached).device, .cached = ids, .cached_rows = cached.rows()}),
       num_rows_(on_host.rows().rows()) {}
 
 void DeviceTable::gather(const Array& ids,

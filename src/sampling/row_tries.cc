@@ -1,4 +1,4 @@
-#include "row_bounds.h"
+#include "row_tries.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ bool all_are_weights(const Weight* weights, int64_t degree) {
 }  // namespace
 
 template <typename Weight>
-RowBound<Weight> row_bound(const Weight* weights, int64_t degree) {
+RowTries<Weight> row_tries(const Weight* weights, int64_t degree) {
   if (degree == 0 || !can_reject(degree) || !all_are_weights(weights, degree)) return {};
   const Weight largest = *std::max_element(weights, weights + degree);
   if (largest == 0) return {};
@@ -35,23 +35,24 @@ RowBound<Weight> row_bound(const Weight* weights, int64_t degree) {
 }
 
 template <typename Weight>
-std::shared_ptr<const RowBounds<Weight>> RowBounds<Weight>::make(const Array& weights,
-                                                                 const EdgeType& edges,
-                                                                 int threads) {
+std::shared_ptr<const TriesOfRows<Weight>> TriesOfRows<Weight>::make(const Array& weights,
+                                                                     const EdgeType& edges,
+                                                                     int threads) {
   const int64_t num_rows = edges.indptr.rows() - 1, num_edges = edges.num_edges();
-  if (num_rows * int64_t{sizeof(RowBound<Weight>)} + 2 * num_edges > available_memory().bytes / 8)
+  if (num_rows * int64_t{sizeof(RowTries<Weight>)} + 2 * num_edges > available_memory().bytes / 8)
     return nullptr;
-  auto made = std::make_shared<RowBounds>();
-  made->bounds_ = HugeVector<RowBound<Weight>>(static_cast<size_t>(num_rows));
+  const std::span indptr = edges.indptr.as<int64_t>();
+  const bool ascend = indptr.front() >= 0 && indptr.back() <= num_edges &&
+                      std::is_sorted(indptr.begin(), indptr.end());
+  if (!ascend) return nullptr;  // who reads a wrong row is told
+  auto made = std::make_shared<TriesOfRows>();
+  made->rows_ = HugeVector<RowTries<Weight>>(static_cast<size_t>(num_rows));
   made->codes_ = HugeVector<uint16_t>(static_cast<size_t>(num_edges));
-  const int64_t* indptr = edges.indptr.as<int64_t>().data();
   parallel_for(num_rows, kRowsAtOnce, threads, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t first = indptr[row], last = indptr[row + 1];
-      if (first < 0 || last < first || last > num_edges) continue;  // who reads it is told
-      made->fill_row(static_cast<size_t>(row),
-                     weights.as<Weight>().subspan(static_cast<size_t>(first),
-                                                  static_cast<size_t>(last - first)),
+      const auto first = static_cast<size_t>(indptr[static_cast<size_t>(row)]);
+      const auto last = static_cast<size_t>(indptr[static_cast<size_t>(row) + 1]);
+      made->fill_row(static_cast<size_t>(row), weights.as<Weight>().subspan(first, last - first),
                      made->codes_.data() + first);
     }
   });
@@ -59,18 +60,18 @@ std::shared_ptr<const RowBounds<Weight>> RowBounds<Weight>::make(const Array& we
 }
 
 template <typename Weight>
-void RowBounds<Weight>::fill_row(size_t row, std::span<const Weight> weights, uint16_t* codes) {
-  const RowBound<Weight> bound = row_bound(weights.data(), std::ssize(weights));
-  bounds_[row] = bound;
-  if (bound.tries == 0) return;
-  const double scale = code_scale(static_cast<double>(bound.largest));
+void TriesOfRows<Weight>::fill_row(size_t row, std::span<const Weight> weights, uint16_t* codes) {
+  const RowTries<Weight> of_row = row_tries(weights.data(), std::ssize(weights));
+  rows_[row] = of_row;
+  if (of_row.tries == 0) return;
+  const double scale = code_scale(static_cast<double>(of_row.largest));
   std::transform(weights.begin(), weights.end(), codes,
                  [&](Weight weight) { return code_of_weight(static_cast<double>(weight), scale); });
 }
 
-template RowBound<float> row_bound(const float*, int64_t);
-template RowBound<double> row_bound(const double*, int64_t);
-template class RowBounds<float>;
-template class RowBounds<double>;
+template RowTries<float> row_tries(const float*, int64_t);
+template RowTries<double> row_tries(const double*, int64_t);
+template class TriesOfRows<float>;
+template class TriesOfRows<double>;
 
 }  // namespace ramet
