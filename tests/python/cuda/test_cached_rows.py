@@ -182,28 +182,6 @@ def test_another_process_has_the_same_rows_and_leaves_what_it_flushed_when_kille
     assert torch.equal(embedding.weight, plain.weight)
 
 
-@pytest.mark.parametrize("cache_by", ("degree", "presampling"))
-def test_a_loader_with_a_device_chooses_the_rows(gpu, cache_by):
-    """Of the nodes with most out-edges, or in most of the first 20 batches: docs/caches.md, "Policies"."""
-    graph = homogeneous()
-    embedding = ramet.nn.Embedding(graph.num_nodes(), 2)
-    options = {
-        "num_neighbors": [4, 3],
-        "input_nodes": "train",
-        "batch_size": 8,
-        "shuffle": True,
-        "tables": {"node": embedding},
-    }
-    degrees = np.bincount(graph.indices(), minlength=graph.num_nodes())
-    uses = [batch.n_id.numpy() for batch, _ in zip(ramet.NeighborLoader(graph, **options), range(20))]
-    uses = degrees if cache_by == "degree" else np.bincount(np.concatenate(uses), minlength=len(degrees))
-    ramet.NeighborLoader(graph, **options, device="cuda")
-    assert embedding.table.cached is None
-    placement = ramet.Placement(cache_rows=50, cache_by=cache_by)
-    ramet.NeighborLoader(graph, **options, device="cuda", placement=placement)
-    assert embedding.table.cached.tolist() == sorted(np.lexsort((np.arange(len(uses)), -degrees, -uses))[:50])
-
-
 def test_what_does_not_fit_is_refused_by_name(gpu):
     table = ramet.Table.create((ROWS, WIDTH), init=1)
     table.cache([3])
