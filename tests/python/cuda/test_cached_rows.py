@@ -2,7 +2,6 @@
 the bits of docs/semantics.md, section 19."""
 
 import copy
-import gc
 import multiprocessing
 import pickle
 import signal
@@ -136,7 +135,6 @@ def test_a_dropped_table_leaves_its_steps_to_other_handles(gpu):
     make_step(cached, optimizer, 0, gpu)
     assert not np.array_equal(rows_of(other), rows_of(plain.table))
     del cached, optimizer
-    gc.collect()
     np.testing.assert_array_equal(rows_of(other), rows_of(plain.table))
 
 
