@@ -297,9 +297,6 @@ class NeighborLoader {
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
   // Hits of the dynamic caches, in this process.
   [[nodiscard]] int64_t cache_bytes() const;
-  // The nodes of a type whose rows a device cache holds, of tables that the loader does not read,
-  // too: ascending, at most DeviceOptions::cache_rows, by DeviceOptions::cache_by.
-  [[nodiscard]] std::vector<int64_t> hottest_nodes(int node_type) const;
   // One decision for each of LoaderOptions::tables; with a device, one for the "topology" before
   // them.
   [[nodiscard]] std::vector<PlacementDecision> placement() const;

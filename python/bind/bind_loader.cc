@@ -244,13 +244,6 @@ void bind_loader(nb::module_& m) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);
              return copy(ramet::borrow(seeds));
            })
-      .def(
-          "hottest_nodes",
-          [](const BoundLoader& loader, int node_type) {
-            const std::vector<int64_t> nodes = loader.hottest_nodes(node_type);
-            return copy(ramet::borrow(nodes));
-          },
-          nb::arg("node_type"), nb::call_guard<GilRelease>())
       .def("start", &start, nb::arg("epoch"), nb::arg("first_step"),
            nb::arg("order").noconvert() = nb::none(), nb::arg("offsets").noconvert() = nb::none())
       // `thread`: a GroupThread of ramet.loading.cooperative.

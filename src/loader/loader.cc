@@ -272,15 +272,6 @@ int64_t NeighborLoader::cache_bytes() const {
   return parts_->host.caches->memory_bytes();
 }
 
-std::vector<int64_t> NeighborLoader::hottest_nodes(int node_type) const {
-  require_index(node_type, std::ssize(graph()->node_types()), "the node type");
-  const DeviceOptions& device = options().device;
-  if (device.cache_rows == 0) return {};
-  const NodeUses uses = count_uses(graph(), options(), seeds_of_step(*parts_), num_steps(),
-                                   node_type, device.cache_by);
-  return ramet::hottest_nodes(uses, device.cache_rows);
-}
-
 const LoaderOptions& NeighborLoader::options() const {
   return parts_->options;
 }

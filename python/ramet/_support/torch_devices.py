@@ -116,6 +116,11 @@ def using(stream):
     return torch_or_none().cuda.stream(stream)
 
 
+def as_current(device):
+    """A context in which the device is torch's current one."""
+    return torch_or_none().cuda.device(device)
+
+
 def mark_use(tensor, stream) -> None:
     """Keeps the memory of `tensor` from reuse until `stream` has finished its work so far."""
     tensor.record_stream(stream)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramet import _core
-from ramet._support import torch_devices
 from ramet.graph import Graph
 from ramet.loading.provided_tables import require_owners_alike
 from ramet.tables.records import RecordTable
@@ -28,24 +27,6 @@ def _is_embedding(value) -> bool:
 def names_on_disk(embeddings: dict) -> list | None:
     """The names of those with rows on a disk; None for none."""
     return [name for name, embedding in embeddings.items() if isinstance(embedding.table, RecordTable)] or None
-
-
-def cache_hottest(graph: Graph, embeddings: dict, core: _core.NeighborLoader, device) -> None:
-    """Where a loader with a device caches rows: also those of embeddings in host memory, of the nodes that batches need
-    most. ValueError where these would come to another device, which is torch's current one."""
-    for node_type, embedding in embeddings.items():
-        table = embedding.table
-        if not isinstance(table, Table) or table._storage.why_not_cached:  # noqa: SLF001 (of a table)
-            continue
-        nodes = core.hottest_nodes(graph.node_types.index(node_type))
-        if len(nodes) == 0:
-            continue
-        if (current := torch_devices.as_device(None)) != device:
-            raise ValueError(
-                f"tables[{node_type!r}] would be cached on {current}, torch's current device, but batches are made on "
-                f"{device}: call torch.cuda.set_device first"
-            )
-        table.cache(nodes)
 
 
 def rows_of_embeddings(graph: Graph, embeddings: dict) -> dict[str, RecordTable]:

@@ -8,7 +8,7 @@ from ramet import _core
 from ramet._support.arguments import as_int
 from ramet._support.progress import locking_progress
 from ramet.loading.config import LoaderConfig
-from ramet.loading.embeddings import cache_hottest, prefetch_hints_of
+from ramet.loading.embeddings import prefetch_hints_of
 from ramet.loading.options import MAX_PREFETCH, MAX_THREADS
 from ramet.loading.placement import on_device, on_host
 from ramet.loading.ranks import LoaderRanks
@@ -61,10 +61,7 @@ def make_core(
     if config.device is None:
         return make()
     with locking_progress() as report:
-        core = make(progress=report)
-    if group is None:
-        cache_hottest(config.graph, config.embeddings, core, config.device)
-    return core
+        return make(progress=report)
 
 
 def _or(default: int, value, name: str, most: int) -> int:

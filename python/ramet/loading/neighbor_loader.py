@@ -35,8 +35,7 @@ class NeighborLoader(Loader):
         shuffle=False, drop_last=False: whether to shuffle the seeds; to drop a last, smaller batch.
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from it instead of the graph (None: the graph's); on a heterogeneous graph by node type.
-            A node type may have a ramet.nn.Embedding there: on a disk it gets prefetch hints for each batch's nodes; in
-            host memory a loader with a device and placement.cache_rows caches the rows of its hottest nodes.
+            A node type may have a ramet.nn.Embedding there: on a disk it gets prefetch hints for each batch's nodes.
         features=None: a ramet.Features: whether rows are decoded, rounded, summed, or hidden at the seeds, before the
             model gets them.
     Speed

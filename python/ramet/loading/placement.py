@@ -30,10 +30,9 @@ class Placement:
         their own (docs/disk.md), and with a device copied there. `tables` may be a dict by table name; others are
         "auto".
     cache_rows: the maximum number of cached rows per node table that is gathered at all nodes; `cache_use` counts hits.
-        With a device: in device memory, for tables that are read in place and not writable, and for embeddings of one
-        process in host memory (Table.cache); or, where a table is on a disk, in host memory for such tables alone. On
-        the CPU: in memory, for tables of the graph, and in `tables=` for rows on a disk or on other machines, which
-        must not change then.
+        With a device: in device memory, for tables that are read in place and not writable; or, where a table is on a
+        disk, in host memory for such tables alone. On the CPU: in memory, for tables of the graph, and in `tables=` for
+        rows on a disk or on other machines, which must not change then.
     cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
         first 20 batches. Both are chosen when the loader is made, among all nodes; with cooperating ranks, the rank's
         own nodes; for shared tables, rows on other machines. Only in host memory: "recency", the rows used last, and

@@ -107,7 +107,7 @@ class Embedding(torch.nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """All rows, without a copy: what is written to it changes them, but rows that the table caches after
+        """All rows, without a copy: what is written to it changes them. Rows that the table caches change at
         `table.refresh()`. ValueError where no single array has them all: `table.local()` and `table.chunks()` have
         those of ranks."""
         return self.table.torch()
@@ -165,8 +165,11 @@ class Embedding(torch.nn.Module):
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args) -> None:
         """Copies the rows into the table, also with assign=True."""
         with self._rows_as_buffer():
-            super()._load_from_state_dict(state_dict, prefix, local_metadata | {ASSIGN: False}, *args)
-        self.table.refresh()
+            self.table._storage.require_cache_in_process()
+            try:
+                super()._load_from_state_dict(state_dict, prefix, local_metadata | {ASSIGN: False}, *args)
+            finally:
+                self.table.refresh()
 
     @contextmanager
     def _rows_as_buffer(self):
@@ -213,5 +216,5 @@ def _check(table: Table) -> None:
     name = dtype_name(table.dtype)
     if name not in LEARNING or len(table.shape) < 2:
         raise ValueError(f"the rows are {name}{list(table.shape)}; those of {LEARNING} with 2 dimensions or more learn")
-    if not table._storage.rows.is_writable:
+    if not table._storage.stored.is_writable:
         raise ValueError("the table is read-only: ramet.Table.create makes one that learns")

@@ -142,7 +142,8 @@ def _is_beside(table: Table | RecordTable, tensor: torch.Tensor) -> bool:
     """Whether kernels where the tensor is reach the rows."""
     if not isinstance(table, Table) or not devices.is_on_device(tensor):
         return False
-    return table.location == "device" or table.cached is not None
+    cache = table._storage.cache
+    return table.location == "device" if cache is None else devices.holds(cache.device, tensor)
 
 
 def _require_own(table: Table, ids: np.ndarray) -> None:

@@ -92,7 +92,7 @@ class TrainableRows:
         lists = [(slots, _as_engine(weights, gradients)) for slots, gradients in cached]
         rows, *state_rows = (cache.rows_there for cache in caches)
         for cache in caches:
-            cache.is_changed = True
+            cache.mark_changed()
         own = 0, len(weights.ids)
         step = step.of_rows(weights.ids) if self._stochastic else step
         _core.apply_gradients(step, rows, state_rows, lists, own=own, threads=torch.get_num_threads())
@@ -110,7 +110,7 @@ def _as_engine(weights: Storage, gradients):
     """Gradients of a list as the engine takes them, for rows that are there. It keeps no memory alive."""
     if not isinstance(gradients, torch.Tensor):
         return gradients
-    if not isinstance(weights, OnDevice):
+    if not isinstance(weights, OnDevice) or not devices.holds(weights._device, gradients):
         return devices.on_host(gradients).numpy()
     return weights.as_engine(weights.completed(gradients), len(gradients))
 

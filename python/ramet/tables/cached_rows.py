@@ -3,6 +3,8 @@ docs/caches.md, "Rows in device memory"."""
 
 from __future__ import annotations
 
+import os
+import weakref
 from functools import cached_property
 
 import numpy as np
@@ -21,21 +23,39 @@ from ramet.tables.storage import Storage
 class CachedRows(OnDevice):
     """All rows of a table as kernels read them: the rows `ids`, int64 [k], in memory of torch's current device, the
     others in the host's, which is page-locked. `slots`: by id, where a cached row is; -1 for the others. `rows_there`:
-    the engine's cached rows, by slot. `is_changed`: some of them are newer than the host's."""
+    the engine's cached rows, by slot. When it is dropped, or the process ends, changed rows are written back."""
 
     def __init__(self, on_host: _core.Table, ids: np.ndarray, slots: np.ndarray):
         super().__init__(on_host)
-        self.ids, self.slots, self.is_changed = ids, slots, False
+        self.ids, self.slots = ids, slots
         self._host = Storage(on_host)
         shape = len(ids), *self.shape[1:]
         where: dict = {"placement": "continuous", "location": "device", "ranks": False, "ownership": None}
         self._there = create(shape, self.dtype, lambda _: None, init=0, seed=0, **where)
         self.rows_there = self._there.rows
+        self._changes = _Changes(self._host, self._there, ids)
+        weakref.finalize(self, self._changes.write_back_at_end)
         self.read_host(ids)
 
     @cached_property
-    def _device(self) -> torch.device:
+    def device(self) -> torch.device:
         return devices.as_device(self.rows_there.device)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.device
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether some of them are newer than the host's."""
+        return self._changes.are_there
+
+    def mark_changed(self) -> None:
+        self._changes.are_there = True
+
+    def require_process(self) -> None:
+        """RuntimeError in a forked child, which cannot write to both."""
+        self._changes.require_process()
 
     @cached_property
     def _table(self) -> _core.DeviceTable:
@@ -48,16 +68,12 @@ class CachedRows(OnDevice):
     def read_host(self, ids: np.ndarray) -> None:
         """Copies those of the rows `ids` that are cached from the host."""
         slots = np.unique(self.slots[ids])
-        for some in self._chunks(slots[slots >= 0].astype(np.int64)):
+        for some in _chunks(self._host, slots[slots >= 0].astype(np.int64)):
             self._there.write("scatter", some, self._host.gather(self.ids[some], 0, None, None), 0)
 
     def write_back(self) -> None:
         """Copies all of them to the host, if any has changed."""
-        if not self.is_changed:
-            return
-        for some in self._chunks(np.arange(len(self.ids))):
-            self._host.write("scatter", self.ids[some], self._there.gather(some, 0, None, None), 0)
-        self.is_changed = False
+        self._changes.write_back()
 
     def split(self, lists: list[tuple]) -> tuple[list[tuple], list[tuple]]:
         """Lists of (ids, gradients) in two: of cached rows, with slots for ids, and of the host's."""
@@ -69,10 +85,38 @@ class CachedRows(OnDevice):
             here.append((ids[others], _some(gradients, others)))
         return there, here
 
-    def _chunks(self, slots: np.ndarray) -> list[np.ndarray]:
-        """Of rows that are copied at a time."""
-        step = max(1, CHUNK_BYTES // max(1, self._host.rows.numpy()[:1].nbytes))
-        return [slots[begin : begin + step] for begin in range(0, len(slots), step)]
+
+class _Changes:
+    """Of cached rows that steps have changed: what outlives the CachedRows, until it has written these back."""
+
+    def __init__(self, host: Storage, there: Storage, ids: np.ndarray):
+        self._host, self._there, self._ids, self._process = host, there, ids, os.getpid()
+        self.are_there = False
+
+    def require_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                f"the table has rows cached on a device by process {self._process}, of which {os.getpid()} is a fork: "
+                "CUDA does not survive a fork; flush() and cache(None) before it, or start processes by spawn"
+            )
+
+    def write_back(self) -> None:
+        if not self.are_there:
+            return
+        self.require_process()
+        for some in _chunks(self._host, np.arange(len(self._ids))):
+            self._host.write("scatter", self._ids[some], self._there.gather(some, 0, None, None), 0)
+        self.are_there = False
+
+    def write_back_at_end(self) -> None:
+        if os.getpid() == self._process:
+            self.write_back()
+
+
+def _chunks(host: Storage, slots: np.ndarray) -> list[np.ndarray]:
+    """Of rows that are copied at a time."""
+    step = max(1, CHUNK_BYTES // max(1, host.rows.numpy()[:1].nbytes))
+    return [slots[begin : begin + step] for begin in range(0, len(slots), step)]
 
 
 def _some(gradients, positions: np.ndarray):
@@ -85,13 +129,15 @@ def cache_rows(storage: Storage, ids) -> None:
     """See Table.cache."""
     if storage.why_not_cached:
         raise ValueError(storage.why_not_cached)
-    ids = np.unique(as_row_ids(ids)[0])
+    given = as_row_ids(devices.on_host(ids))[0]
+    outside = (given < 0) | (given >= len(storage))
+    if outside.any():
+        first = int(outside.argmax())
+        raise IndexError(f"ids[{first}] = {given[first]} is outside the {len(storage)} rows")
+    ids = np.unique(given)
     ids.flags.writeable = False  # users have them, too
     if len(ids) > INT32_MAX:
         raise ValueError(f"{len(ids):,} rows are to be cached, at most {INT32_MAX:,} can be")
-    outside = (ids < 0) | (ids >= len(storage))
-    if outside.any():
-        raise IndexError(f"row {ids[outside][0]} is to be cached, but there are {len(storage)} rows")
     slots = np.full(len(storage), -1, np.int32)
     slots[ids] = np.arange(len(ids))
     storage.flush()
@@ -102,9 +148,12 @@ def cache_rows(storage: Storage, ids) -> None:
 
 
 def cache_as(storage: Storage, other: Storage) -> None:
-    """With the same cached rows as another table of as many rows."""
+    """With the same cached rows as another table of as many rows, on the same device."""
     if storage.cached is other.cached:
         return
     storage.flush()
-    front = other.cache
-    storage.cache = None if front is None else CachedRows(storage.stored, front.ids, front.slots)
+    storage.cache = None  # whose memory is free for what comes
+    if (front := other.cache) is None:
+        return
+    with devices.as_current(front.device):
+        storage.cache = CachedRows(storage.stored, front.ids, front.slots)

@@ -59,7 +59,7 @@ def _check(table: Table, other: Table) -> bool:
     """Whether the rows have to be decoded. ValueError where they do not fit."""
     if table.shape != other.shape:
         raise ValueError(f"the table is {list(table.shape)}, but the other one {list(other.shape)}")
-    if not table._storage.rows.is_writable:  # noqa: SLF001 (of this package)
+    if not table._storage.stored.is_writable:  # noqa: SLF001 (of this package)
         raise ValueError("the table is read-only: ramet.Table.create makes one that can be written to")
     to, of = dtype_name(table.dtype), dtype_name(other.dtype)
     is_scaled = of == "int8" and other.is_encoded

@@ -71,9 +71,10 @@ class Storage:
                 f"the rows are {self.placement}, on the {self.location}, of {self.ranks.size} ranks; cached are "
                 "continuous ones in host memory of one process: Table.create(..., ranks=False)"
             )
-        if not self.stored.is_writable or self.scale is not None:
-            return "the table is read-only or has a scale: ramet.cuda.UnifiedTensor(table, cached=ids) caches it"
-        return ""
+        unified = "ramet.cuda.UnifiedTensor(table, cached=ids) caches it"
+        if self.scale is not None:
+            return f"the rows of the table have a scale, and none that steps write: {unified}"
+        return "" if self.stored.is_writable else f"the table is read-only: {unified}"
 
     def flush(self) -> None:
         """See Table.flush."""
@@ -86,7 +87,17 @@ class Storage:
             return
         if self.cache.is_changed:
             raise ValueError("steps have changed cached rows since the last flush(), which comes before others write")
-        self.cache.read_host(self.cache.ids)
+        self.cache.require_process()
+        try:
+            self.cache.read_host(self.cache.ids)
+        except BaseException:  # the host has all rows, the cache perhaps some
+            self.cache = None
+            raise
+
+    def require_cache_in_process(self) -> None:
+        """Before the host is written: RuntimeError where the cache could not be, which is in a forked child."""
+        if self.cache is not None:
+            self.cache.require_process()
 
     @cached_property
     def layout(self) -> Layout:
@@ -117,7 +128,7 @@ class Storage:
 
     @property
     def scale(self) -> np.ndarray | None:
-        return self.rows.scale
+        return self.stored.scale
 
     @property
     def host_rows(self) -> np.ndarray | None:
@@ -127,7 +138,7 @@ class Storage:
     @property
     def is_exported(self) -> bool:
         """Whether other libraries may have the rows: they do not heed that rows are read-only."""
-        return self.rows.is_writable
+        return self.stored.is_writable
 
     def part(self, number: int) -> Storage:
         """The rows of a rank or of a file, in the order of their ids: a view."""
@@ -195,17 +206,24 @@ class Storage:
         if self.group is not None:
             return call_together(self, name, check)
         self.require_local()
+        self.require_cache_in_process()
         array, values, threads = check()
         write = self.core.set_rows if name == "scatter" else self.core.sum_rows
-        write(array, bits(values), bfloat16=values.dtype == bfloat16, threads=threads)
-        if self.cache is not None:
-            self.cache.read_host(array)
+        try:
+            write(array, bits(values), bfloat16=values.dtype == bfloat16, threads=threads)
+            if self.cache is not None:
+                self.cache.read_host(array)
+        except (IndexError, TypeError, ValueError):  # nothing is written
+            raise
+        except BaseException:  # the host has the rows, the cache perhaps not
+            self.cache = None
+            raise
 
     def _wanted(self, dtype) -> tuple[bool, str | None]:
         """(whether the engine decodes to float32, the dtype that its rows are then rounded to)."""
         if dtype is None:
             return False, None
-        name, stored, wanted = self.rows.name, dtype_name(self.dtype), dtype_name(dtype)
+        name, stored, wanted = self.stored.name, dtype_name(self.dtype), dtype_name(dtype)
         if wanted not in FLOATS:
             raise ValueError(f"dtype is {dtype!r}; rows of {name} come as {stored} (None) or as one of {FLOATS}")
         if wanted == stored:
@@ -216,8 +234,8 @@ class Storage:
     def _buffer(self, out, ids: np.ndarray, ids_shape: tuple, dtype: np.dtype, wanted: str | None) -> np.ndarray:
         if wanted is not None:
             dtype = bfloat16 if wanted == "bfloat16" else np.dtype(wanted)
-        name = self.rows.name
-        read = {name: self.host_rows, f"the scale of {name}": self.rows.scale, "ids": ids}
+        name = self.stored.name
+        read = {name: self.host_rows, f"the scale of {name}": self.stored.scale, "ids": ids}
         return as_buffer(out, dtype, ids_shape + self.shape[1:], read)
 
     def _apart(self, array: np.ndarray) -> np.ndarray:

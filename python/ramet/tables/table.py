@@ -111,6 +111,7 @@ class Table(OfRanks):
         """
         if not isinstance(other, Table):
             raise TypeError(f"other is {shortened(other)}, expected a ramet.Table")
+        self._storage.require_cache_in_process()
         self.flush()
         try:
             copy_rows(self, self._ranks, other, other._ranks)
@@ -124,7 +125,8 @@ class Table(OfRanks):
 
         gather() of CUDA ids is then by a kernel, which reads the other rows in place. scatter() and add() write to
         both. Steps of an optimizer of `ramet.optim` write cached rows on the device alone. The host has them after
-        flush(), and whenever this process asks for rows there: by gather() of host ids, numpy(), torch(), save().
+        flush(), whenever this process asks for rows there, by gather() of host ids, numpy(), torch(), save(), and when
+        the table is dropped or the process ends. If a write cannot be copied to the device, the cache ends.
 
         Raises IndexError for ids that are no rows, and ValueError for other tables: nothing has changed then.
         RuntimeError and MemoryError where the device or its memory is missing: then no row is cached.
@@ -215,7 +217,7 @@ class Table(OfRanks):
     @property
     def is_encoded(self) -> bool:
         """Whether rows are stored in less than float32: float16, bfloat16, or int8 with a scale."""
-        return self._core.is_encoded
+        return self._storage.stored.is_encoded
 
     def __len__(self) -> int:
         return len(self._storage)
@@ -272,7 +274,8 @@ class Table(OfRanks):
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None, async_op: bool = False):
         """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
-        a tensor of ids, else a numpy array. Ids that are a CUDA tensor, of a table on that device, give one.
+        a tensor of ids, else a numpy array. Ids that are a CUDA tensor, of a table on that device, or
+        with rows cached there, give one.
 
         dtype: None for rows as they are stored; or any float (its name, numpy's or torch's). float16, bfloat16 and int8
             with a scale become float32 during the gather (docs/format.md, section 2); others are rounded from that.
@@ -316,7 +319,8 @@ class Table(OfRanks):
         return start(self._storage.group, call) if async_op else call()
 
     def __repr__(self) -> str:
-        rows, scale = self._storage.rows, self._storage.rows.scale
+        rows = self._storage.stored
+        scale = rows.scale
         scaled = "" if scale is None else f", scale by {scaled_by(scale, rows.shape[0])}"
         where = "" if rows.device is None else f" on device {rows.device}"
         return f"<ramet.Table {rows.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}{where}>"

@@ -15,6 +15,8 @@ from small_graphs import homogeneous
 import ramet
 from ramet import _core
 from ramet._support import torch_devices as devices
+from ramet.optim.trainable_rows import TrainableRows
+from ramet.tables.cached_rows import CachedRows
 
 ROWS, WIDTH = 300, 5
 CACHED = np.arange(0, ROWS, 3)
@@ -99,25 +101,117 @@ def test_a_cache_that_ends_between_backward_and_step(gpu):
     np.testing.assert_array_equal(rows_of(plain.table), rows_of(cached.table))
 
 
-def test_what_the_process_asks_the_host_for_has_the_steps(gpu):
-    def ways(embedding):
-        yield embedding.weight
-        yield embedding.table.numpy()
-        yield embedding.table.local().numpy()
-        yield embedding.table[0:ROWS]
-        yield embedding.state_dict()["weight"]
-        yield copy.deepcopy(embedding).weight
-        yield pickle.loads(pickle.dumps(embedding)).weight
-        yield embedding.table.gather(np.arange(ROWS))
+WAYS = {
+    "weight": lambda embedding: embedding.weight,
+    "numpy": lambda embedding: embedding.table.numpy(),
+    "local": lambda embedding: embedding.table.local().numpy(),
+    "slice": lambda embedding: embedding.table[0:ROWS],
+    "state_dict": lambda embedding: embedding.state_dict()["weight"],
+    "deepcopy": lambda embedding: copy.deepcopy(embedding).weight,
+    "pickle": lambda embedding: pickle.loads(pickle.dumps(embedding)).weight,
+    "gather": lambda embedding: embedding.table.gather(np.arange(ROWS)),
+    "flush": lambda embedding: embedding.table.flush(),
+}
 
-    for number in range(8):
-        plain, cached = made(cached=None), made()
-        make_step(plain, ramet.optim.SGD(plain, lr=1.0), number)
-        make_step(cached, ramet.optim.SGD(cached, lr=1.0), number, gpu)
-        way = ways(cached)
-        for _ in range(number):
-            next(way)
-        np.testing.assert_array_equal(np.asarray(next(way)), plain.table.numpy())
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_process_asks_the_host_for_has_the_steps(gpu, way):
+    plain, cached = made(cached=None), made()
+    view, before = cached.table.numpy(), cached.table.numpy().copy()
+    for embedding, device in ((plain, None), (cached, gpu)):
+        make_step(embedding, ramet.optim.SGD(embedding, lr=1.0), 0, device)
+    assert repr(cached.table) == repr(plain.table)
+    assert (cached.table.scale, cached.table.is_encoded) == (None, False)
+    np.testing.assert_array_equal(view[CACHED], before[CACHED])  # which none of these writes back
+    got = WAYS[way](cached)
+    np.testing.assert_array_equal(view if got is None else np.asarray(got), plain.table.numpy())
+
+
+def test_a_dropped_table_leaves_its_steps_to_other_handles(gpu):
+    plain, cached = made(cached=None), made()
+    other = pickle.loads(pickle.dumps(cached.table))
+    one, optimizer = ramet.optim.SGD(plain, lr=1.0), ramet.optim.SGD(cached, lr=1.0)
+    make_step(plain, one, 0)
+    make_step(cached, optimizer, 0, gpu)
+    assert not np.array_equal(rows_of(other), rows_of(plain.table))
+    del cached, optimizer
+    np.testing.assert_array_equal(rows_of(other), rows_of(plain.table))
+
+
+def test_a_step_whose_part_on_the_host_fails_is_made_once(gpu, monkeypatch):
+    plain, cached = made(cached=None), made()
+    one, other = (ramet.optim.Adam(embedding, lr=0.1) for embedding in (plain, cached))
+    make_step(plain, one, 0)
+    apply, failures = TrainableRows._apply, [MemoryError("no memory")]
+
+    def fail_once(self, step, lists):
+        if lists and failures:
+            raise failures.pop()
+        apply(self, step, lists)
+
+    monkeypatch.setattr(TrainableRows, "_apply", fail_once)
+    with pytest.raises(MemoryError, match="no memory"):
+        make_step(cached, other, 0, gpu)
+    other.step()
+    for a, b in zip(everything(one), everything(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("write", ["scatter", "refresh", "load_state_dict"])
+def test_a_write_that_cannot_reach_the_device_ends_the_cache(gpu, monkeypatch, write, error):
+    embedding = made()
+    table, given = embedding.table, np.full((ROWS, WIDTH), 9, np.float32)
+    table.numpy()[:] = given if write == "refresh" else 0
+    writes = {
+        "scatter": lambda: table.scatter(np.arange(ROWS), given),
+        "refresh": table.refresh,
+        "load_state_dict": lambda: embedding.load_state_dict({"weight": torch.from_numpy(given)}),
+    }
+
+    def fail(self, ids):
+        raise error
+
+    monkeypatch.setattr(CachedRows, "read_host", fail)
+    with pytest.raises(error):
+        writes[write]()
+    monkeypatch.undo()
+    assert table.cached is None
+    assert (table.numpy() == 9).all()
+
+
+def write_in_child(embedding, queue) -> None:
+    table, zeros = embedding.table, np.zeros((ROWS, WIDTH), np.float32)
+    calls = {
+        "scatter": lambda: table.scatter(np.arange(ROWS), zeros),
+        "add": lambda: table.add(np.arange(ROWS), -table.numpy()),
+        "copy_from": lambda: table.copy_from(ramet.Table(zeros)),
+        "load_state_dict": lambda: embedding.load_state_dict({"weight": torch.from_numpy(zeros)}),
+        "refresh": table.refresh,
+    }
+    for name, call in calls.items():
+        try:
+            queue.put((name, call()))
+        except Exception as error:
+            queue.put((name, f"{type(error).__name__}: {error}"))
+
+
+def test_a_forked_child_reads_what_is_written_back_and_writes_nothing(gpu):
+    embedding = made()
+    make_step(embedding, ramet.optim.SGD(embedding, lr=1.0), 0, gpu)
+    before = embedding.table.numpy().copy()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=write_in_child, args=(embedding, queue), daemon=True)
+    process.start()
+    try:
+        answers = [queue.get(timeout=60) for _ in range(5)]
+        process.join(60)
+    finally:
+        process.kill()
+    for name, answer in answers:
+        assert "RuntimeError: the table has rows cached on a device by process" in str(answer), name
+    np.testing.assert_array_equal(embedding.table.numpy(), before)
 
 
 def test_writes_of_the_table_reach_both_and_those_of_others_after_refresh(gpu):
@@ -166,12 +260,14 @@ def test_another_process_has_the_same_rows_and_leaves_what_it_flushed_when_kille
     embedding, plain = made(cached=None), made(cached=None)
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    process = context.Process(target=train_until_killed, args=(pickle.dumps((table, embedding)), queue))
+    process = context.Process(target=train_until_killed, args=(pickle.dumps((table, embedding)), queue), daemon=True)
     process.start()
-    assert queue.get() == table.gather([1, 9]).tolist()
-    assert queue.get() is None
-    process.kill()
-    process.join()
+    try:
+        assert queue.get(timeout=60) == table.gather([1, 9]).tolist()
+        assert queue.get(timeout=60) is None
+    finally:
+        process.kill()
+        process.join()
     assert table.gather([2]).tolist() == [[9, 9]]
     optimizer = ramet.optim.SGD(plain, lr=1.0)
     make_step(plain, optimizer, 0)
@@ -182,39 +278,19 @@ def test_another_process_has_the_same_rows_and_leaves_what_it_flushed_when_kille
     assert torch.equal(embedding.weight, plain.weight)
 
 
-@pytest.mark.parametrize("cache_by", ("degree", "presampling"))
-def test_a_loader_with_a_device_chooses_the_rows(gpu, cache_by):
-    """Of the nodes with most out-edges, or in most of the first 20 batches: docs/caches.md, "Policies"."""
-    graph = homogeneous()
-    embedding = ramet.nn.Embedding(graph.num_nodes(), 2)
-    options = {
-        "num_neighbors": [4, 3],
-        "input_nodes": "train",
-        "batch_size": 8,
-        "shuffle": True,
-        "tables": {"node": embedding},
-    }
-    degrees = np.bincount(graph.indices(), minlength=graph.num_nodes())
-    uses = [batch.n_id.numpy() for batch, _ in zip(ramet.NeighborLoader(graph, **options), range(20))]
-    uses = degrees if cache_by == "degree" else np.bincount(np.concatenate(uses), minlength=len(degrees))
-    ramet.NeighborLoader(graph, **options, device="cuda")
-    assert embedding.table.cached is None
-    placement = ramet.Placement(cache_rows=50, cache_by=cache_by)
-    ramet.NeighborLoader(graph, **options, device="cuda", placement=placement)
-    assert embedding.table.cached.tolist() == sorted(np.lexsort((np.arange(len(uses)), -degrees, -uses))[:50])
-
-
 def test_what_does_not_fit_is_refused_by_name(gpu):
     table = ramet.Table.create((ROWS, WIDTH), init=1)
     table.cache([3])
     for ids, error, message in (
-        ([0, ROWS], IndexError, f"row {ROWS} is to be cached, but there are {ROWS} rows"),
-        ([-1], IndexError, "row -1 is to be cached"),
+        ([0, ROWS], IndexError, rf"ids\[1\] = {ROWS} is outside the {ROWS} rows"),
+        ([5, -1], IndexError, rf"ids\[1\] = -1 is outside the {ROWS} rows"),
         ([0.5], TypeError, "ids"),
     ):
         with pytest.raises(error, match=message):
             table.cache(ids)
     assert table.cached.tolist() == [3]
+    table.cache(devices.move(torch.tensor([4, 3, 4]), gpu))
+    assert table.cached.tolist() == [3, 4]
     with pytest.raises(IndexError, match=rf"ids\[1\] = {ROWS} is outside the {ROWS} rows"):
         table.gather(devices.move(torch.tensor([0, ROWS]), gpu))
     graph = homogeneous()
@@ -225,8 +301,8 @@ def test_what_does_not_fit_is_refused_by_name(gpu):
     for refused, message in (
         (ramet.Table.create((9, 2), location="device"), "on the device, of 1 ranks; cached are continuous"),
         (ramet.Table.create((9, 2), placement="chunked"), "the rows are chunked"),
-        (ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))), "read-only or has a scale"),
-        (graph.table("feat"), "read-only or has a scale"),
+        (ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))), "the rows of the table have a scale"),
+        (graph.table("feat"), "the table is read-only"),
     ):
         with pytest.raises(ValueError, match=message):
             refused.cache([1])
