@@ -3,7 +3,8 @@
 products, [15, 10, 5], 1024 seeds, topology alone, NeighborLoader with one thread. Times are random ones of edges, as in
 temporal.md, so a seed may use half of the edges. "read per edge" counts the in-edges that are looked at for each edge
 drawn: all in-edges of a row where rows are not sorted, and where each has a random word. In sorted rows it is a
-search, of about the logarithm of the degree. A weighted draw takes about two tries here: weights are random, and the largest of a row twice their mean.
+search, of about the logarithm of the degree. A weighted draw takes about two tries here: weights are random, and the
+largest of a row is twice their mean.
 
 Why some cost more than 3 times as much: LABOR needs a random word of each source. In rows that are not sorted, a code
 of every in-edge's time is read. With sorted rows, trees are disjoint, and each row is searched in memory that no cache

@@ -98,8 +98,8 @@ class Labor(Sampler):
 class Weighted(Sampler):
     """Picks neighbors in proportion to an edge table (docs/semantics.md, section 13).
 
-    It draws by rejection where that takes few tries (von Neumann 1951). Else it uses exponential keys without replacement
-    (Efraimidis, Spirakis 2006), and the inverse transform with replacement.
+    It draws by rejection where that takes few tries (von Neumann 1951). Else it uses exponential keys without
+    replacement (Efraimidis, Spirakis 2006), and the inverse transform with replacement.
 
     table: the name of a table with one float32 or float64 per edge: 0, or from 1e-290 to 1e290. Other weights are a
         ValueError that names one, when its row is read. An edge of weight 0 is never drawn. Every edge type with a
