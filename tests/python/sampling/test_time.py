@@ -236,9 +236,10 @@ def test_threads_and_ranks(pair, sampler):
     assert ramet.fingerprint(slices) == one.fingerprint()
 
 
-def test_codes_of_times_are_counted(pair):
+@pytest.mark.parametrize(("owner", "is_sorted"), list(itertools.product(["edges", "nodes"], [False, True])))
+def test_codes_of_times_are_counted(owner, is_sorted):
     """Section 16: rows in no order are read by codes once as many were read as there are."""
-    graph, _ = pair
+    graph, _ = timed_pair(owner, is_sorted)
     options = {"time": "time", "input_time": some_times(NUM_NODES, 3), "tables": (), "ranks": False}
     loader = ramet.NeighborLoader(graph, [3, 2], np.arange(NUM_NODES), 50, **options)
     for _ in loader:
