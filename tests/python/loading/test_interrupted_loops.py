@@ -69,7 +69,7 @@ def test_a_loop_that_is_left_leaves_nothing(graph, store, name):
         assert processes.threads_left(threads) <= threads, "an iterator without a batch has no threads"
         end(batches)
         del batches
-        assert processes.descriptors() == files
+        assert processes.descriptors() <= files  # fewer: what an earlier test left may be collected meanwhile
         assert engine.buffer_bytes["in_use"] == 0
     assert processes.threads_left(threads) <= threads
     if name == "pyg":
