@@ -1,10 +1,10 @@
 // CudaHop: one hop of sampling on a device, all edge types of it.
 //
-// The host has to know how far the device has got: how many picks the rows give (or in-edges, where
-// each is looked at), then, where times are in no order, the same of what they leave, and again of
-// what weights leave to LABOR, then how many of these were accepted, and how many nodes there are
-// at the end. All edge types take each of these steps before the host waits for it: two to five
-// times in a hop, once more with LABOR-i.
+// The host has to know how far the device has got. It reads how many picks the rows give, or
+// in-edges, where each is looked at. Where times are in no order, it reads the same of what they
+// leave, and with LABOR by weights of what weights leave. Then it reads how many were accepted, and
+// at the end how many nodes there are. All edge types take each of these steps before the host
+// waits for it: two to five times in a hop, once more with LABOR-i.
 #pragma once
 
 #include <atomic>
