@@ -1,8 +1,8 @@
 """Sampled edges per second on a GPU, beside our sampler on the CPU, and where the GPU's time of a batch goes.
 
-The CPU's has one thread, or all cores. The topology is in device memory, or the GPU reads it from host memory, by
-default in the order that it chooses for the rows. The benchmark compares the fingerprints of the batches, which are
-bit-identical. The CPU makes an eighth of the GPU's batches. Kernels and calls of the runtime are counted by torch's
+Fanouts [15, 10, 5]. The CPU's has one thread, or all cores. The topology is in device memory, or the GPU reads it from
+host memory, by default in the order that it chooses for the rows. Options are measured on products with random weights
+and times of edges. The benchmark compares the fingerprints of the batches, which are bit-identical. The CPU makes an eighth of the GPU's batches. Kernels and calls of the runtime are counted by torch's
 profiler; a warm loader is to allocate nothing (cudaMalloc).
 """
 
@@ -14,19 +14,31 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
 from cuda_device import DEVICE, EMULATED, batches_of, not_refused, synchronize
-from graphs import stores
-from harness import Figure, Report, benchmark, interleave
+from graphs import stores, with_times
+from harness import Figure, Report, arrays, benchmark, interleave
+from temporal_data import random_times
 from torch.profiler import ProfilerActivity, profile
 
 import ramet
 
+FANOUTS = [15, 10, 5]
 CASES = {
-    "uniform [15, 10, 5]": {"num_neighbors": [15, 10, 5]},
-    "uniform [10, 10, 10]": {"num_neighbors": [10, 10, 10]},
-    "uniform [40, 40]": {"num_neighbors": [40, 40]},
-    "LABOR-0 [10, 10, 10]": {"num_neighbors": [10, 10, 10], "sampler": "labor"},
-    "LABOR-1 [10, 10, 10]": {"num_neighbors": [10, 10, 10], "sampler": ramet.Labor(1)},
+    "uniform": {},
+    "LABOR-0": {"sampler": "labor"},
+    "LABOR-1": {"sampler": ramet.Labor(1)},
+}
+# Of products with weights and times of edges: by whether rows are sorted by time.
+OPTIONS = {
+    False: {
+        "weighted": {"sampler": ramet.Weighted("weight")},
+        "LABOR by weights": {"sampler": ramet.Labor(table="weight")},
+        "uniform, kappa 64": {"sampler": ramet.Uniform(dependent=64)},
+        "disjoint": {"disjoint": True},
+        "time, unsorted rows": {"time": "time"},
+    },
+    True: {"time, sorted rows": {"time": "time"}},
 }
 CORES, ONE = len(os.sched_getaffinity(0)), "CPU, 1 thread"
 VARIANTS = {
@@ -46,8 +58,9 @@ class Case:
     def __init__(self, name: str, graph, sampling: dict, small: bool, report: Report):
         self._batches = 2 if small else TIMED
         batch_size = SMALL_BATCH if small else BATCH
-        common = sampling | {"input_nodes": "train", "batch_size": batch_size, "shuffle": True, "tables": ()}
-        makers = {variant: partial(ramet.NeighborLoader, graph, **common, **its) for variant, its in VARIANTS.items()}
+        common = sampling | {"batch_size": batch_size, "shuffle": True, "tables": ()}
+        make = partial(ramet.NeighborLoader, graph, FANOUTS, "train", **common)
+        makers = {variant: partial(make, **its) for variant, its in VARIANTS.items()}
         self.loaders = not_refused(makers, report, name)
         self.edges = 0.0
 
@@ -110,10 +123,9 @@ def kernels_of(case: str, loaders: dict, report: Report) -> list[list]:
     return lines
 
 
-def measure_graph(name: str, store, chosen, report: Report) -> None:
-    graph = ramet.open(store)
+def measure_cases(name: str, graph, cases: dict[str, dict], chosen, report: Report) -> None:
     lines, kernels = [], []
-    for sampling, arguments in CASES.items():
+    for sampling, arguments in cases.items():
         what = f"{name}, {sampling}"
         case = Case(what, graph, arguments, chosen.small, report)
         case.check()
@@ -130,10 +142,22 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
     report.table(["sampling", "variant", "kernel", "calls a batch", "microseconds a batch"], kernels)
 
 
+def measure_options(store, chosen, report: Report) -> None:
+    found = arrays(store)
+    weights = {"weight": np.random.default_rng(1).random(len(found["indices"]), np.float32)}
+    times_of_seeds = random_times(found, "edges").seeds
+    for is_sorted, cases in OPTIONS.items():
+        graph = with_times(store, "edges", is_sorted, weights)
+        timed = {"input_time": times_of_seeds}
+        cases = {name: given | (timed if "time" in given else {}) for name, given in cases.items()}
+        measure_cases(f"products, {'rows by time' if is_sorted else 'options'}", graph, cases, chosen, report)
+
+
 @benchmark("Sampling on a GPU")
 def main(chosen, report: Report) -> None:
     for name in GRAPHS:
-        measure_graph(name, stores(chosen, [name])[name], chosen, report)
+        measure_cases(name, ramet.open(stores(chosen, [name])[name]), CASES, chosen, report)
+    measure_options(stores(chosen, ["products"])["products"], chosen, report)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,8 @@ def environment_of(out: Path) -> dict[str, str]:
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(site)
     paths = [str(out / "package"), str(site), os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "GLOO_SOCKET_IFNAME": "lo"}  # without a network
+    interfaces = dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), "lo")  # without a network
+    return {"PYTHONPATH": os.pathsep.join(filter(None, paths)), **interfaces}
 
 
 def is_there(wheel: Path, site: Path) -> bool:

@@ -58,6 +58,7 @@ def check_steps(
             for name in BENCHMARKS
             for step in (*before(name, options, environment), benchmark(name, figures, options, environment))
         ),
+        cooperation(stores, environment, small, has_gpu),
         *(sanitize(tool, tests) for tool in SANITIZERS if tests.is_file()),
     ]
     for step in steps if small else ():
@@ -91,6 +92,14 @@ def benchmark(name: str, folder: Path, options: list[str], environment: dict[str
     figures = folder / f"{name}.json"
     command = [sys.executable, f"bench/{name}.py", "--live", "--out", str(figures), *options]
     return Step(f"benchmark {name}", command, *BENCHMARKS[name], True, environment, figures)
+
+
+def cooperation(stores: Path, environment: dict[str, str], small: bool, has_gpu: bool) -> Step:
+    """A rank on each GPU, which make batches together and exchange rows by NCCL."""
+    store = stores / f"products-128{'-small' if small else ''}"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc_per_node", "gpu" if has_gpu else "1", "examples/cooperative.py", str(store)]
+    return Step("cooperating ranks", command, 60, 20, True, environment)
 
 
 def sanitize(tool: str, tests: Path) -> Step:

@@ -4,9 +4,11 @@
 
 STORE has node tables "feat" and "label" and a split "train". Every step prints the loss and the rows that all ranks
 read: those of one process (--nproc_per_node=1), dropout included. With --float64 the losses have 12 equal digits.
+Where there are GPUs, a rank trains on its own.
 """
 
 import argparse
+import os
 from itertools import islice, pairwise
 
 import torch
@@ -50,14 +52,22 @@ def over_ranks(number):
     return total.item()
 
 
+def device_of_rank():
+    if not ramet.cuda.is_available():
+        return None
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    return torch.device("cuda", torch.cuda.current_device())
+
+
 def train(graph, args):
+    device = device_of_rank()
     torch.manual_seed(args.seed)  # the same first model on every rank
     classes = int(graph.table("label").numpy().max()) + 1
     widths = [graph.table("feat").shape[1], *[args.hidden] * (len(args.num_neighbors) - 1), classes]
-    model = Model(CONVS[args.model], widths, args.dropout).to(args.dtype)
+    model = Model(CONVS[args.model], widths, args.dropout).to(device, args.dtype)
 
     # The two lines that make training cooperative.
-    options = {"shuffle": True, "seed": args.seed, "ranks": ramet.Cooperate()}
+    options = {"shuffle": True, "seed": args.seed, "device": device, "ranks": ramet.Cooperate()}
     model = DistributedDataParallel(Cooperative(model))
 
     loader = ramet.NeighborLoader(graph, args.num_neighbors, "train", args.batch_size, **options)
@@ -87,7 +97,7 @@ if __name__ == "__main__":
     parser.add_argument("--float64", dest="dtype", action="store_const", const=torch.float64, default=torch.float32)
     args = parser.parse_args()
 
-    dist.init_process_group("gloo")
+    dist.init_process_group()  # gloo for the CPU, NCCL for GPUs
     try:
         train(ramet.open(args.store), args)
     finally:
