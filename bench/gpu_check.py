@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import gpu_build
@@ -78,7 +79,8 @@ def python_tests(environment: dict[str, str]) -> Iterator[Step]:
         pytest = [sys.executable, "-m", "pytest", "-v", "-o", "console_output_style=classic"]
         pytest += ["-o", "timeout=60", "-o", "faulthandler_timeout=30"]  # of a test: less than the step's
         pytest += ["-p", "no:cacheprovider", "--failures-at-once", str(tests)]
-        yield Step("Python tests", pytest, 120, 40, environment=environment)
+        pytest += ["--numprocesses", "4", "--dist", "loadfile"] if find_spec("xdist") else []
+        yield Step("Python tests", pytest, 150, 40, environment=environment)
 
 
 def before(name: str, options: list[str], environment: dict[str, str]) -> Iterator[Step]:

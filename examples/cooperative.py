@@ -97,7 +97,7 @@ if __name__ == "__main__":
     parser.add_argument("--float64", dest="dtype", action="store_const", const=torch.float64, default=torch.float32)
     args = parser.parse_args()
 
-    dist.init_process_group()  # gloo for the CPU, NCCL for GPUs
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     try:
         train(ramet.open(args.store), args)
     finally:

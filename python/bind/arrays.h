@@ -1,8 +1,21 @@
-// Between ramet::Array and the arrays of Python. Never copies.
+// Between ramet::Array and the arrays of Python. Never copies. And nanobind's casters of standard
+// types, all of them: a source that lacked one would compile, and pass the type as an object that
+// Python does not know.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <span>

@@ -1,7 +1,3 @@
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/tuple.h>
-
 #include <memory>
 #include <optional>
 #include <span>

@@ -1,7 +1,3 @@
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <string>
 #include <tuple>
 #include <vector>

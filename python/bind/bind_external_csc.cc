@@ -2,8 +2,6 @@
 #include <optional>
 #include <utility>
 
-#include <nanobind/stl/optional.h>
-
 #include "arrays.h"
 #include "gil.h"
 #include "paths.h"

@@ -1,6 +1,3 @@
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-
 #include <span>
 #include <string>
 #include <tuple>

@@ -1,7 +1,3 @@
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-
 #include <cstdint>
 #include <memory>
 #include <span>

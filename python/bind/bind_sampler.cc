@@ -1,10 +1,3 @@
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -345,7 +338,7 @@ void bind_sampler(nb::module_& m) {
         const GilRelease release;
         PyBatch result{.batch = {},
                        .graph = graph,
-                       .cuda_graph = CudaGraph::create(graph, device, Location::kDevice),
+                       .cuda_graph = CudaGraph::create(graph, device),
                        .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);

@@ -1,6 +1,3 @@
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
-
 #include <cstdint>
 #include <utility>
 #include <vector>

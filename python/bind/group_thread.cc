@@ -1,8 +1,5 @@
 #include "group_thread.h"
 
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 namespace ramet::bind {
 namespace {
 

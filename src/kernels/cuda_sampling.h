@@ -28,6 +28,7 @@
 
 #include "base/draw_keys.h"
 #include "base/normal.h"
+#include "kernels/cuda_csc.h"
 #include "kernels/cuda_node_list.h"
 #include "kernels/cuda_trees.h"
 #include "kernels/renumbering.h"
@@ -46,15 +47,6 @@ constexpr int64_t cuda_max_in_edges(int64_t num_dst) {
   const int64_t of_grid = ((int64_t{1} << 31) - 1) * kCudaItems;
   return num_dst == 0 ? of_grid : std::min(of_grid, (int64_t{1} << 62) / num_dst);
 }
-
-// One edge type's CSC.
-struct CudaCsc {
-  const int64_t* indptr;
-  const void* indices;
-  bool wide_ids;  // int64, else int32
-  int64_t num_edges;
-  int64_t num_src_nodes;
-};
 
 // Where a destination's in-edges are.
 struct CudaRow {

@@ -236,10 +236,21 @@ TEST_CASE("samplers on streams of their own work at once") {
 
 TEST_CASE("everybody who asks for the same topology on a device shares it") {
   const auto graph = uneven_graph(100, 1000, 16);
-  const auto one = CudaGraph::create(graph, 0, Location::kDevice);
-  CHECK(CudaGraph::create(graph, 0, Location::kDevice) == one);
-  CHECK(CudaGraph::create(graph, 0, Location::kInPlace) != one);
-  CHECK_THROWS_AS(CudaGraph::create(graph, 0, Location::kStaged), Error);
+  const auto one = CudaGraph::create(graph, 0);
+  CHECK(CudaGraph::create(graph, 0) == one);
+  const auto in_place = CudaGraph::create(graph, 0, {.placement = Location::kInPlace});
+  CHECK(in_place != one);
+  CHECK(in_place->cached_slots(0) == nullptr);
+  const auto cached = CudaGraph::create(graph, 0, placed(graph, Location::kInPlace));
+  CHECK(cached != in_place);
+  CHECK(cached->cached_slots(0) != nullptr);
+  CHECK(CudaGraph::create(graph, 0, placed(graph, Location::kInPlace)) == cached);
+  CHECK_THROWS_AS(CudaGraph::create(graph, 0, {.placement = Location::kStaged}), Error);
+  const auto too_far = [] { return std::vector<std::vector<int64_t>>{{7}}; };  // 1,000 in-edges
+  const auto other = uneven_graph(100, 1000, 17);
+  CHECK_THROWS_WITH_AS(
+      CudaGraph::create(other, 0, {.placement = Location::kInPlace, .cached_pages = too_far}),
+      "page 7 of in-edges, expected at most 6", Error);
   CHECK(CudaGraph::bytes_on_device(*graph, {}) ==
         graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
 }

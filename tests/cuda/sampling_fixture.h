@@ -150,6 +150,22 @@ inline void require_same(const Minibatch& expected, const Minibatch& given) {
   require_same(expected.seed_times, given.seed_times);
 }
 
+// In place every other page of in-edges is in device memory, too.
+inline CudaGraphOptions placed(const std::shared_ptr<const Graph>& graph, Location topology) {
+  CudaGraphOptions options{.placement = topology};
+  if (topology != Location::kInPlace) return options;
+  options.cached_pages = [graph] {
+    std::vector<std::vector<int64_t>> pages;
+    for (const EdgeType& edges : graph->edge_types()) {
+      auto& of_type = pages.emplace_back();
+      for (int64_t page = 0; page < edges.num_edges() / CudaGraph::kPage; page += 2)
+        of_type.push_back(page);
+    }
+    return pages;
+  };
+  return options;
+}
+
 // A sampler with a stream and a pool of its own.
 class DeviceSampler {
  public:
@@ -158,7 +174,7 @@ class DeviceSampler {
                 Location topology = Location::kDevice,
                 RowOrder order = RowOrder::kAsGiven)
       : pool_(DevicePool::create(0)->on(stream_.handle())),
-        graph_(CudaGraph::create(graph, 0, topology)),
+        graph_(CudaGraph::create(graph, 0, placed(graph, topology))),
         sampler_(graph_, options, pool_, stream_.handle(), order) {}
 
   template <typename... Arguments>

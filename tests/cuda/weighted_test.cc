@@ -107,7 +107,7 @@ TEST_CASE("weights count for the memory of a copy, and are placed once") {
   const auto graph = weighted_graph<float>(300, 4000, 11);
   const int64_t without = CudaGraph::bytes_on_device(*graph, {});
   CHECK(CudaGraph::bytes_on_device(*graph, weighted({1}, false)) == without + 16'000);
-  const auto placed = CudaGraph::create(graph, 0, Location::kDevice);
+  const auto placed = CudaGraph::create(graph, 0);
   const Array& weights = graph->edge_types()[0].tables.at("w");
   CHECK(placed->table(weights) == placed->table(weights));
 }

@@ -16,7 +16,7 @@ struct EdgeTime {
 
 __device__ inline EdgeTime time_of(const CudaCsc& edges, const CudaTimes& times, int64_t position) {
   if (times.of_edges != nullptr) return {__ldg(times.of_edges + position), true};
-  const int64_t id = load_id(edges.indices, edges.wide_ids, position);
+  const int64_t id = load_source_id(edges, position);
   if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(edges.num_src_nodes)) return {0, false};
   return {__ldg(times.of_sources + id), true};
 }

@@ -19,10 +19,8 @@ __device__ uint64_t word_of_source(const CudaMarkArgs& args,
                                    const CudaCsc& edges,
                                    const InEdge& e) {
   // An id that is no node has a word, too, as wide as it is stored.
-  const auto source =
-      edges.wide_ids
-          ? static_cast<uint64_t>(__ldg(static_cast<const int64_t*>(edges.indices) + e.position))
-          : static_cast<uint32_t>(__ldg(static_cast<const int32_t*>(edges.indices) + e.position));
+  const int64_t id = load_source_id(edges, e.position);
+  const uint64_t source = edges.wide_ids ? static_cast<uint64_t>(id) : static_cast<uint32_t>(id);
   return draw(args.draws.keys, args.draws.tables, source);
 }
 

@@ -79,13 +79,18 @@ __device__ void draw_by_tries(const CudaTries& args, const Take& take) {
   }
 }
 
-// What is picked gets the smallest number there is, which no other in-edge has.
+// What is picked gets the smallest number there is, which no other in-edge has. Few picks are kept
+// by a lane each, so that no try waits for memory to say whether it repeats one.
 __global__ void number_tries(CudaTries args, uint64_t* number) {
-  draw_by_tries(args, [&](const RowOfTries& row, int64_t x, int64_t) {
+  const int64_t lane = threadIdx.x % kWarp;
+  int64_t own = -1;
+  draw_by_tries(args, [&](const RowOfTries& row, int64_t x, int64_t size) {
     uint64_t& of_edge = number[args.rows.offset[row.number] + x];
-    const bool is_new = of_edge != 0;
+    const bool is_new =
+        args.fanout <= kWarp ? __ballot_sync(kAllLanes, own == x) == 0 : of_edge != 0;
+    if (is_new && lane == size) own = x;
     __syncwarp();
-    if (threadIdx.x % kWarp == 0) of_edge = 0;
+    if (is_new && lane == 0) of_edge = 0;
     __syncwarp();
     return is_new;
   });

@@ -42,7 +42,7 @@ __device__ int64_t load_source(const CudaCsc& edges,
                                int64_t dst,
                                const CudaNodeTable& table,
                                int64_t e) {
-  int64_t node = load_id(edges.indices, edges.wide_ids, position);
+  int64_t node = load_source_id(edges, position);
   if (static_cast<uint64_t>(node) >= static_cast<uint64_t>(edges.num_src_nodes)) return -1;
   if (trees.keys != nullptr) node |= trees.keys[dst] >> trees.dst_bits << trees.src_bits;
   offer(slot_of(table, node), kPick + static_cast<uint32_t>(e));

@@ -57,6 +57,16 @@ __device__ inline int64_t load_id(const void* ids, bool wide, int64_t i) {
               : __ldg(static_cast<const int32_t*>(ids) + i);
 }
 
+// Of the in-edge at `position`, whose page may be in the device's memory, too.
+__device__ inline int64_t load_source_id(const CudaCsc& edges, int64_t position) {
+  if (edges.cached.slots != nullptr) {
+    const int64_t slot = __ldg(edges.cached.slots + position / kEdgePage);
+    if (slot >= 0)
+      return load_id(edges.cached.indices, edges.wide_ids, slot * kEdgePage + position % kEdgePage);
+  }
+  return load_id(edges.indices, edges.wide_ids, position);
+}
+
 __device__ inline void store_position(const CudaPositions& positions, int64_t i, int64_t position) {
   if (positions.wide) {
     static_cast<int64_t*>(positions.data)[i] = position;

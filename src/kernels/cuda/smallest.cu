@@ -1,6 +1,7 @@
 // The k in-edges of a row with the smallest numbers; docs/semantics.md, sections 9 and 13. Doubles
 // that are not negative are in the order of their bits, so all numbers are integers. The k-th is
-// found by its digits, the highest first: how often does each follow the ones before it?
+// found by its digits, the highest first, as far as they matter: how often does each follow the
+// ones before it?
 #include "base/fanout.h"
 #include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/mark_edges.cuh"
@@ -80,7 +81,7 @@ struct Selected {
   int64_t rank, count;  // among those that are equal to it, from 1
 };
 
-// The k-th smallest, from 1, of number_of(e) for [begin, end).
+// The k-th smallest, from 1, of number_of(e) for [begin, end), or a number between it and the next.
 template <typename Team, typename NumberOf>
 __device__ Selected select(unsigned long long* counts,
                            Team team,
@@ -100,6 +101,8 @@ __device__ Selected select(unsigned long long* counts,
     team.wait();
     digit = find_digit(counts, k);
     before = before << kDigitBits | digit.value;
+    // Often soon: the smallest k are all that begin so, whatever follows.
+    if (k == digit.count) return {before << shift | ((uint64_t{1} << shift) - 1), k, k};
     team.wait();
   }
   return {before, k, digit.count};

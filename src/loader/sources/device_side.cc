@@ -4,6 +4,7 @@
 
 #include "device/device_memory.h"
 #include "loader/rows/batch_rows.h"
+#include "loader/rows/cached_pages.h"
 #include "ramet/error.h"
 #include "tables/device/placement_plan.h"
 
@@ -29,16 +30,34 @@ Location wanted_for_topology(Location wanted, const std::string& why_cpu) {
                 "', expected 'auto' or 'staged'");
 }
 
+std::shared_ptr<const CudaGraph> graph_in_place(const std::shared_ptr<const Graph>& graph,
+                                                int device,
+                                                const Progress& progress) {
+  return CudaGraph::create(graph, device, {.placement = Location::kInPlace, .progress = progress});
+}
+
 // Reading in place always beats sampling on the CPU, where it can be.
 ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph,
                             int device,
                             const Progress& progress) {
   try {
-    return {.in_place = 1, .kept = CudaGraph::create(graph, device, Location::kInPlace, progress)};
+    return {.in_place = 1, .kept = graph_in_place(graph, device, progress)};
   } catch (const Error& error) {
     if (!is_refusal(error)) throw;
     return {.staged = 1, .refusal = error.what()};
   }
+}
+
+// Where the user leaves the topology's placement to us, or gives memory for copies.
+bool may_cache_edges(const DeviceOptions& options) {
+  return options.topology == Location::kAuto || options.copy_bytes > 0;
+}
+
+bool has_cached_edges(const CudaGraph& graph) {
+  bool has_some = false;
+  for (size_t type = 0; type < graph.graph()->edge_types().size(); ++type)
+    has_some |= graph.cached_slots(type) != nullptr;
+  return has_some;
 }
 
 // The graph's rows stay as they are. Those of a writable table may be written between batches.
@@ -109,7 +128,8 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
                                    });
   if (device.topology == Location::kAuto && !why_cpu.empty()) side->placement_.back().why = why_cpu;
   if (topology != Location::kStaged)
-    side->graph_ = CudaGraph::create(graph, device.index, topology, options.progress);
+    side->graph_ = CudaGraph::create(graph, device.index,
+                                     {.placement = topology, .progress = options.progress});
   for (size_t i = 0; i < loader.tables.size(); ++i) {
     if (is_on_host_side(loader, i)) {
       side->positions_.emplace_back();
@@ -145,6 +165,15 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
       source.cached = cached_rows(graph, options, request);
     side->sources_.push_back(
         place_rows(table, source, wanted == Location::kAuto, side->placement_.back()));
+  }
+  if (topology == Location::kInPlace && may_cache_edges(device) && plan.left() > 0) {
+    side->graph_ =
+        CudaGraph::create(graph, device.index,
+                          {.placement = topology,
+                           .cached_pages = [&] { return hottest_pages(*graph, plan.left()); },
+                           .progress = options.progress});
+    if (has_cached_edges(*side->graph_))
+      side->placement_.front().why += "; in-edges that are read most are copied, too";
   }
   return side;
 }

@@ -17,7 +17,8 @@ CudaCsc csc_of(const CudaGraph& graph, size_t edge_type) {
           .indices = graph.indices(edge_type),
           .wide_ids = edges.indices.dtype == DType::kInt64,
           .num_edges = edges.num_edges(),
-          .num_src_nodes = source.num_nodes};
+          .num_src_nodes = source.num_nodes,
+          .cached = {graph.cached_slots(edge_type), graph.cached_indices(edge_type)}};
 }
 
 // Without data for methods without weights, and edge types that nobody samples.

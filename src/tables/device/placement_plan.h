@@ -25,6 +25,7 @@ class PlacementPlan {
                                          Location wanted,
                                          const std::function<ReadingRates()>& measure,
                                          bool changes = false);
+  [[nodiscard]] int64_t left() const { return budget_; }
 
  private:
   int64_t budget_;
