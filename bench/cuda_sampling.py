@@ -1,10 +1,11 @@
 """Sampled edges per second on a GPU, beside our sampler on the CPU, and where the GPU's time of a batch goes.
 
-Fanouts [15, 10, 5]. The CPU's has one thread, or all cores. The topology is in device memory, or the GPU reads it from
-host memory, by default in the order that it chooses for the rows. "A quarter cached": those in-edges that are read
-most are in device memory, too. Options are measured on products with random weights
-and times of edges. The benchmark compares the fingerprints of the batches, which are bit-identical. The CPU makes an eighth of the GPU's batches. Kernels and calls of the runtime are counted by torch's
-profiler; a warm loader is to allocate nothing (cudaMalloc).
+Fanouts [15, 10, 5]. The CPU's has one thread, or all cores. The topology is in device memory, or the GPU reads it
+from host memory, by default in the order that it chooses for the rows. "A quarter cached": those in-edges that are
+read most are in device memory, too. Options are measured on products with random weights and times of edges. The
+benchmark compares the fingerprints of the batches, which are bit-identical. The CPU makes an eighth of the GPU's
+batches. Kernels and calls of the runtime are counted by torch's profiler; a warm loader is to allocate nothing
+(cudaMalloc).
 """
 
 from __future__ import annotations
