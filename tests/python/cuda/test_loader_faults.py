@@ -74,7 +74,7 @@ def test_other_threads_go_on_while_pages_are_unlocked(graph, gpu, emulated, last
     owners = {"loader": loader, "batch": next(iter(loader))}
     del loader
     owners = {last: owners[last]}
-    emulated.setenv("RAMET_EMULATOR_UNREGISTER_MS", "200")  # two arrays
+    emulated.setenv("RAMET_EMULATOR_UNREGISTER_MS", "400")  # one array
     seconds, turns = turns_during(owners.clear)
     assert seconds >= 0.4
     assert turns >= 3
