@@ -128,10 +128,7 @@ Array hottest_rows_of(const Graph& graph,
   return copy(rows_of_nodes(graph, request, nodes, *BufferPool::create()));
 }
 
-std::vector<int64_t> uses_by_row(const Graph& graph,
-                                 const TableRequest& request,
-                                 int64_t num_rows) {
-  const int type = request.node_type;
+std::vector<int64_t> uses_by_some_edges(const Graph& graph, int type) {
   std::vector<int64_t> by_node = zero_counts(graph, type);
   int64_t edges = 0;
   for (const EdgeType& of_type : graph.edge_types())
@@ -140,6 +137,14 @@ std::vector<int64_t> uses_by_row(const Graph& graph,
     if (of_type.src == type && of_type.indices.rows() > 0)
       count_some(of_type.indices,
                  std::max<int64_t>(1, kMostCounted * of_type.indices.rows() / edges), by_node);
+  return by_node;
+}
+
+std::vector<int64_t> uses_by_row(const Graph& graph,
+                                 const TableRequest& request,
+                                 int64_t num_rows) {
+  const int type = request.node_type;
+  std::vector<int64_t> by_node = uses_by_some_edges(graph, type);
   const NodeRows& rows = graph.node_types()[static_cast<size_t>(type)].rows;
   const RowPositions* const positions = request.positions();
   if (positions == nullptr && (request.table() != nullptr || rows.is_whole())) return by_node;

@@ -62,6 +62,9 @@ inline constexpr int64_t kPresampledSteps = 20;
                                     const NodeUses& uses,
                                     int64_t count);
 
+// The edges that each node is the source of, among 2^27 at most, evenly spread stretches of them.
+[[nodiscard]] std::vector<int64_t> uses_by_some_edges(const Graph& graph, int type);
+
 // How often each of the `num_rows` rows of a node table may be used: as its node is the source of
 // edges. Of larger graphs some of the edges, about 2^27, are counted.
 [[nodiscard]] std::vector<int64_t> uses_by_row(const Graph& graph,

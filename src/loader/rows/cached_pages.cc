@@ -1,6 +1,7 @@
 #include "cached_pages.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "cached_nodes.h"
@@ -18,24 +19,25 @@ struct Page {
   int64_t number;
 };
 
-// How often each whole page of an edge type is read.
-std::vector<double> reads_of_pages(const Graph& graph, const EdgeType& edges) {
-  const NodeType& nodes = graph.node_types()[static_cast<size_t>(edges.dst)];
-  const std::vector<int64_t> uses = uses_by_degree(graph, edges.dst).counts;
-  const Array of_rows = nodes.rows.is_whole() ? Array() : nodes.rows.nodes();
+// How often each whole page of an edge type is read, whose nodes are used so often. Rows of a store
+// that overlap count once.
+std::vector<double> reads_of_pages(const Graph& graph,
+                                   const EdgeType& edges,
+                                   const std::vector<int64_t>& uses) {
+  const NodeRows& nodes = graph.node_types()[static_cast<size_t>(edges.dst)].rows;
+  const Array of_rows = nodes.is_whole() ? Array() : nodes.nodes();
   const auto indptr = edges.indptr.as<int64_t>();
   std::vector<double> reads(static_cast<size_t>(edges.num_edges() / kPage));
-  for (int64_t row = 0; row + 1 < std::ssize(indptr); ++row) {
-    const int64_t node =
-        nodes.rows.is_whole() ? row : of_rows.as<int64_t>()[static_cast<size_t>(row)];
-    const auto used = static_cast<double>(uses[static_cast<size_t>(node)]);
-    const int64_t begin = std::max<int64_t>(indptr[static_cast<size_t>(row)], 0);
-    const int64_t end = std::min(indptr[static_cast<size_t>(row) + 1], std::ssize(reads) * kPage);
+  int64_t begin = 0;
+  for (size_t row = 0; row + 1 < indptr.size(); ++row) {
+    begin = std::max(begin, indptr[row]);
+    const size_t node = nodes.is_whole() ? row : static_cast<size_t>(of_rows.as<int64_t>()[row]);
+    const int64_t end = std::min(indptr[row + 1], std::ssize(reads) * kPage);
     const double picked = kPicks / static_cast<double>(std::max<int64_t>(end - begin, 1));
-    for (int64_t at = begin; at < end; at = (at / kPage + 1) * kPage) {
-      const int64_t there = std::min(end, (at / kPage + 1) * kPage) - at;
-      reads[static_cast<size_t>(at / kPage)] +=
-          used * std::min(1.0, picked * static_cast<double>(there));
+    for (; begin < end; begin = std::min(end, (begin / kPage + 1) * kPage)) {
+      const int64_t there = std::min(end, (begin / kPage + 1) * kPage) - begin;
+      reads[static_cast<size_t>(begin / kPage)] +=
+          static_cast<double>(uses[node]) * std::min(1.0, picked * static_cast<double>(there));
     }
   }
   return reads;
@@ -47,8 +49,11 @@ std::vector<std::vector<int64_t>> hottest_pages(const Graph& graph, int64_t byte
   const std::vector<EdgeType>& types = graph.edge_types();
   std::vector<std::vector<int64_t>> chosen(types.size());
   std::vector<Page> pages;
+  std::map<int, std::vector<int64_t>> uses;  // by node type
   for (size_t type = 0; type < types.size(); ++type) {
-    const std::vector<double> reads = reads_of_pages(graph, types[type]);
+    const int dst = types[type].dst;
+    if (!uses.contains(dst)) uses[dst] = uses_by_some_edges(graph, dst);
+    const std::vector<double> reads = reads_of_pages(graph, types[type], uses[dst]);
     const auto page_bytes = static_cast<double>(kPage * types[type].indices.row_bytes());
     bytes -= std::ssize(reads) * int64_t{sizeof(int32_t)};
     for (size_t page = 0; page < reads.size(); ++page)

@@ -9,8 +9,8 @@
 namespace ramet {
 
 // Of each edge type the pages of CudaGraph::kPage in-edges, ascending, that are read most often, of
-// at most `bytes` with what finds them (4 bytes for each page of the type). Reads every edge once.
-// A node's in-edges are read as often as it is a source; which of them, is random.
+// at most `bytes` with what finds them (4 bytes for each page of the type). A node's in-edges are
+// read as often as it is a source, which 2^27 edges tell; which of them, is random.
 [[nodiscard]] std::vector<std::vector<int64_t>> hottest_pages(const Graph& graph, int64_t bytes);
 
 }  // namespace ramet
