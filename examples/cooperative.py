@@ -4,7 +4,7 @@
 
 STORE has node tables "feat" and "label" and a split "train". Every step prints the loss and the rows that all ranks
 read: those of one process (--nproc_per_node=1), dropout included. With --float64 the losses have 12 equal digits.
-Where there are GPUs, a rank trains on its own.
+Where there is a GPU for each rank, it trains there.
 """
 
 import argparse
@@ -53,14 +53,13 @@ def over_ranks(number):
 
 
 def device_of_rank():
-    if not ramet.cuda.is_available():
+    if not ramet.cuda.is_available() or int(os.environ["LOCAL_WORLD_SIZE"]) > torch.cuda.device_count():
         return None
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     return torch.device("cuda", torch.cuda.current_device())
 
 
-def train(graph, args):
-    device = device_of_rank()
+def train(graph, args, device):
     torch.manual_seed(args.seed)  # the same first model on every rank
     classes = int(graph.table("label").numpy().max()) + 1
     widths = [graph.table("feat").shape[1], *[args.hidden] * (len(args.num_neighbors) - 1), classes]
@@ -97,8 +96,9 @@ if __name__ == "__main__":
     parser.add_argument("--float64", dest="dtype", action="store_const", const=torch.float64, default=torch.float32)
     args = parser.parse_args()
 
-    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    device = device_of_rank()
+    dist.init_process_group("cpu:gloo,cuda:nccl" if device else "gloo")
     try:
-        train(ramet.open(args.store), args)
+        train(ramet.open(args.store), args, device)
     finally:
         ramet.distributed.destroy_process_group()

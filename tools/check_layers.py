@@ -94,9 +94,9 @@ FOREIGN = (
     (re.compile(r"(torch|ATen|c10)/"), None),
     (re.compile(r"omp\.h$"), None),
     (re.compile(r"nanobind/stl/"), "python/bind/arrays.h"),
-    (re.compile(r"(Python\.h$|nanobind/)"), "python/bind"),
-    (re.compile(r"(cuda|cub|thrust|cooperative_groups)"), "src/kernels/cuda"),
-    (re.compile(r"liburing"), "src/storage/row_reader"),
+    (re.compile(r"(Python\.h$|nanobind/)"), "python/bind/"),
+    (re.compile(r"(cuda|cub|thrust|cooperative_groups)"), "src/kernels/cuda/"),
+    (re.compile(r"liburing"), "src/storage/row_reader/"),
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 CONDITIONAL_CUDA = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA", re.IGNORECASE)
@@ -141,7 +141,7 @@ def foreign_error(name: str, path: Path, root: Path) -> str | None:
     place = path.relative_to(root).as_posix()
     for pattern, owner in FOREIGN:
         if pattern.match(name):
-            is_there = owner and (place == owner or place.startswith(owner + "/"))
+            is_there = owner and (place == owner or (owner[-1] == "/" and place.startswith(owner)))
             return None if is_there else f"<{name}> is allowed {f'in {owner} only' if owner else 'nowhere'}"
     return None
 

@@ -28,28 +28,32 @@
 
 namespace ramet {
 
-struct CudaGraphOptions {
-  // kDevice takes 8 bytes for each row and 4 or 8 for each edge, kInPlace the 8 for each row.
-  Location placement = Location::kDevice;
-  // In place: of each edge type the pages of CudaGraph::kPage in-edges, ascending, that the device
-  // has a copy of, too. Called where no other caller has placed the graph with a copy of pages.
-  std::function<std::vector<std::vector<int64_t>>()> cached_pages = {};
-  Progress progress = {};  // of page-locking
-};
-
 // The topology of a graph as one device reads it. Immutable; keeps the graph alive.
 class CudaGraph {
  public:
-  static constexpr int64_t kPage = 128;
-
-  // All callers in the process share one for the same graph, device and placement, with a cache and
-  // without one. Returns when a copy is complete. kNoSpace if the device lacks memory,
-  // kInvalidArgument for placements that CudaGraphOptions does not list, and for a page that the
-  // edge type does not have all of.
+  // All callers in the process share one for the same graph, device and placement. Returns when a
+  // copy is complete. `placement`: kDevice, which takes 8 bytes for each row and 4 or 8 for each
+  // edge, or kInPlace, which takes the 8 for each row, with progress of page-locking. kNoSpace if
+  // the device lacks memory, kInvalidArgument for other placements.
   [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
-      const std::shared_ptr<const Graph>& graph, int device, const CudaGraphOptions& options = {});
+      const std::shared_ptr<const Graph>& graph,
+      int device,
+      Location placement,
+      const Progress& progress = {});
+
+  // In-edges come in groups of kEdgeGroup. Of each edge type, groups in ascending order.
+  static constexpr int64_t kEdgeGroup = 128;
+  using EdgeGroups = std::vector<std::vector<int64_t>>;
+  // A topology in place with copies of these groups in device memory; itself where there are none.
+  // All callers that have `in_place` share the first such one, as long as it lives: `choose` is not
+  // called then. kNoSpace as above, kInvalidArgument for a topology that is not in place, and for a
+  // group that the edge type does not have all of.
+  [[nodiscard]] static std::shared_ptr<const CudaGraph> with_copies(
+      const std::shared_ptr<const CudaGraph>& in_place, const std::function<EdgeGroups()>& choose);
   // Bytes of device memory that a copy needs, with the weights and times that are sampled by.
   [[nodiscard]] static int64_t bytes_on_device(const Graph& graph, const SampleOptions& options);
+  // Of a topology in place: the bounds of rows.
+  [[nodiscard]] static int64_t bytes_of_bounds(const Graph& graph);
 
   virtual ~CudaGraph() = default;
   [[nodiscard]] virtual const std::shared_ptr<const Graph>& graph() const = 0;
@@ -60,9 +64,9 @@ class CudaGraph {
   // the graph.
   [[nodiscard]] virtual const int64_t* indptr(size_t edge_type) const = 0;
   [[nodiscard]] virtual const void* indices(size_t edge_type) const = 0;
-  // Of each page its number among the cached ones, or -1, and their ids; nullptr without a cache.
-  [[nodiscard]] virtual const int32_t* cached_slots(size_t edge_type) const = 0;
-  [[nodiscard]] virtual const void* cached_indices(size_t edge_type) const = 0;
+  // Of each group its number among those with copies, or -1, and the copies; nullptr without any.
+  [[nodiscard]] virtual const int32_t* slots_of_copies(size_t edge_type) const = 0;
+  [[nodiscard]] virtual const void* copied_indices(size_t edge_type) const = 0;
   // The user's edge ids, always in place; nullptr if ids are positions.
   [[nodiscard]] virtual const void* edge_ids(size_t edge_type) const = 0;
   // An array of the graph, such as a table of weights, placed as the topology when it is first

@@ -1,3 +1,4 @@
+
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -338,7 +339,7 @@ void bind_sampler(nb::module_& m) {
         const GilRelease release;
         PyBatch result{.batch = {},
                        .graph = graph,
-                       .cuda_graph = CudaGraph::create(graph, device),
+                       .cuda_graph = CudaGraph::create(graph, device, Location::kDevice),
                        .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);

@@ -5,11 +5,13 @@
 
 namespace ramet {
 
-// Pages of kEdgePage in-edges, whose ids the device has a copy of while the others are on the host.
-constexpr int64_t kEdgePage = 128;  // 4 lines of memory of int32
-struct CudaCachedPages {
-  const int32_t* slots =
-      nullptr;  // of each page, its number in `indices`, or -1; nullptr: no cache
+// In-edges come in groups of so many, of which the device may have a copy while others are on the
+// host: 4 lines of memory of int32.
+inline constexpr int64_t kEdgeGroup = 128;
+
+struct CudaCachedEdges {
+  // Of each group its number in `indices`, or -1. nullptr: there is no cache.
+  const int32_t* slots = nullptr;
   const void* indices = nullptr;
 };
 
@@ -20,7 +22,7 @@ struct CudaCsc {
   bool wide_ids;  // int64, else int32
   int64_t num_edges;
   int64_t num_src_nodes;
-  CudaCachedPages cached = {};
+  CudaCachedEdges cached = {};
 };
 
 }  // namespace ramet

@@ -23,7 +23,7 @@ Result importances(const std::shared_ptr<const Graph>& graph,
                    int64_t candidates_at_once) {
   const CudaStream stream(0);
   const CudaWork work{0, stream.handle(), DevicePool::create(0)->on(stream.handle())};
-  const auto topology = CudaGraph::create(graph, 0);
+  const auto topology = CudaGraph::create(graph, 0, Location::kDevice);
   const SampleOptions options{{}, Labor{2}};
   CudaReport report(work, 5);  // bad row, bad pick, in-edges, nodes, candidates
   report.clear_bad(0, 2);

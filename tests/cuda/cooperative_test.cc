@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kRanks = 3;
 
 DrawingDevice device_of(const std::shared_ptr<const Graph>& graph, RowOrder order) {
-  return {CudaGraph::create(graph, 0), DevicePool::create(0), order};
+  return {CudaGraph::create(graph, 0, Location::kDevice), DevicePool::create(0), order};
 }
 
 std::vector<Array> arrays_of(const Minibatch& batch) {

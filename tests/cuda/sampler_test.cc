@@ -236,23 +236,43 @@ TEST_CASE("samplers on streams of their own work at once") {
 
 TEST_CASE("everybody who asks for the same topology on a device shares it") {
   const auto graph = uneven_graph(100, 1000, 16);
-  const auto one = CudaGraph::create(graph, 0);
-  CHECK(CudaGraph::create(graph, 0) == one);
-  const auto in_place = CudaGraph::create(graph, 0, {.placement = Location::kInPlace});
-  CHECK(in_place != one);
-  CHECK(in_place->cached_slots(0) == nullptr);
-  const auto cached = CudaGraph::create(graph, 0, placed(graph, Location::kInPlace));
-  CHECK(cached != in_place);
-  CHECK(cached->cached_slots(0) != nullptr);
-  CHECK(CudaGraph::create(graph, 0, placed(graph, Location::kInPlace)) == cached);
-  CHECK_THROWS_AS(CudaGraph::create(graph, 0, {.placement = Location::kStaged}), Error);
-  const auto too_far = [] { return std::vector<std::vector<int64_t>>{{7}}; };  // 1,000 in-edges
-  const auto other = uneven_graph(100, 1000, 17);
-  CHECK_THROWS_WITH_AS(
-      CudaGraph::create(other, 0, {.placement = Location::kInPlace, .cached_pages = too_far}),
-      "page 7 of in-edges, expected at most 6", Error);
+  const auto one = CudaGraph::create(graph, 0, Location::kDevice);
+  CHECK(CudaGraph::create(graph, 0, Location::kDevice) == one);
+  CHECK(CudaGraph::create(graph, 0, Location::kInPlace) != one);
+  CHECK_THROWS_AS(CudaGraph::create(graph, 0, Location::kStaged), Error);
   CHECK(CudaGraph::bytes_on_device(*graph, {}) ==
         graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
+}
+
+TEST_CASE("everybody who asks for copies of in-edges shares those of the first") {
+  const auto graph = uneven_graph(100, 1000, 16);
+  const auto in_place = CudaGraph::create(graph, 0, Location::kInPlace);
+  const auto copies_of = [&](CudaGraph::EdgeGroups groups) {
+    return CudaGraph::with_copies(in_place, [&] { return groups; });
+  };
+  CHECK(in_place->slots_of_copies(0) == nullptr);
+  CHECK(copies_of({{}}) == in_place);
+  const auto some = copies_of({{1, 4}});
+  CHECK(some->slots_of_copies(0) != nullptr);
+  CHECK(some->indices(0) == in_place->indices(0));
+  CHECK(copies_of({{2}}) == some);
+  CHECK(CudaGraph::create(graph, 0, Location::kInPlace) == in_place);
+}
+
+TEST_CASE("copies are of groups that there are") {
+  const auto graph = uneven_graph(100, 1000, 16);
+  const auto in_place = CudaGraph::create(graph, 0, Location::kInPlace);
+  const auto check_refused = [&](const CudaGraph::EdgeGroups& groups, const std::string& word) {
+    test::check_throws(ErrorCode::kInvalidArgument, {word},
+                       [&] { (void)CudaGraph::with_copies(in_place, [&] { return groups; }); });
+  };
+  check_refused({{7}}, "group 7 of in-edges of edge type");
+  check_refused({{-1}}, "expected at most 6");
+  check_refused({}, "of 0 edge types, expected 1");
+  test::check_throws(ErrorCode::kInvalidArgument, {"'device', expected 'in_place'"}, [&] {
+    (void)CudaGraph::with_copies(CudaGraph::create(graph, 0, Location::kDevice),
+                                 [] { return CudaGraph::EdgeGroups{{0}}; });
+  });
 }
 
 TEST_CASE("a batch that is stopped leaves no trace") {

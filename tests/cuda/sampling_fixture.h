@@ -150,20 +150,23 @@ inline void require_same(const Minibatch& expected, const Minibatch& given) {
   require_same(expected.seed_times, given.seed_times);
 }
 
-// In place every other page of in-edges is in device memory, too.
-inline CudaGraphOptions placed(const std::shared_ptr<const Graph>& graph, Location topology) {
-  CudaGraphOptions options{.placement = topology};
-  if (topology != Location::kInPlace) return options;
-  options.cached_pages = [graph] {
-    std::vector<std::vector<int64_t>> pages;
-    for (const EdgeType& edges : graph->edge_types()) {
-      auto& of_type = pages.emplace_back();
-      for (int64_t page = 0; page < edges.num_edges() / CudaGraph::kPage; page += 2)
-        of_type.push_back(page);
-    }
-    return pages;
-  };
-  return options;
+// Every other group of in-edges of each type.
+inline CudaGraph::EdgeGroups some_groups(const Graph& graph) {
+  CudaGraph::EdgeGroups groups;
+  for (const EdgeType& edges : graph.edge_types()) {
+    auto& of_type = groups.emplace_back();
+    for (int64_t group = 0; group < edges.num_edges() / CudaGraph::kEdgeGroup; group += 2)
+      of_type.push_back(group);
+  }
+  return groups;
+}
+
+// In place some in-edges have copies on the device.
+inline std::shared_ptr<const CudaGraph> place(const std::shared_ptr<const Graph>& graph,
+                                              Location topology) {
+  const auto placed = CudaGraph::create(graph, 0, topology);
+  if (topology != Location::kInPlace) return placed;
+  return CudaGraph::with_copies(placed, [&] { return some_groups(*graph); });
 }
 
 // A sampler with a stream and a pool of its own.
@@ -174,7 +177,7 @@ class DeviceSampler {
                 Location topology = Location::kDevice,
                 RowOrder order = RowOrder::kAsGiven)
       : pool_(DevicePool::create(0)->on(stream_.handle())),
-        graph_(CudaGraph::create(graph, 0, placed(graph, topology))),
+        graph_(place(graph, topology)),
         sampler_(graph_, options, pool_, stream_.handle(), order) {}
 
   template <typename... Arguments>

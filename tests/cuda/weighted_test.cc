@@ -42,6 +42,18 @@ TEST_CASE("weighted minibatches are the host's") {
   }
 }
 
+TEST_CASE("tries keep what they took in lanes, or in memory") {
+  EdgeList edges = random_edges(40, 40, 8000, 3);
+  for (size_t e = 0; e < edges.dst.size(); ++e)
+    edges.dst[e] = static_cast<int64_t>(e / 200);
+  const std::vector<float> weights(8000, 0.5f);
+  StoreContents contents = one_type(csc_of(edges, 40, 40), 40);
+  contents.arrays.emplace_back("edge/node__to__node/w", borrow(weights));
+  const auto graph = graph_of(contents);
+  for (const int64_t fanout : {31, 32, 33, 60})
+    check_against_host(graph, weighted({fanout}, false), {1, 5, 39}, 0, 1);
+}
+
 // docs/semantics.md, section 8.
 TEST_CASE("minibatches of LABOR by weights, and their weights, are the host's") {
   const auto narrow = weighted_graph<float>(300, 2800, 11);
@@ -107,7 +119,7 @@ TEST_CASE("weights count for the memory of a copy, and are placed once") {
   const auto graph = weighted_graph<float>(300, 4000, 11);
   const int64_t without = CudaGraph::bytes_on_device(*graph, {});
   CHECK(CudaGraph::bytes_on_device(*graph, weighted({1}, false)) == without + 16'000);
-  const auto placed = CudaGraph::create(graph, 0);
+  const auto placed = CudaGraph::create(graph, 0, Location::kDevice);
   const Array& weights = graph->edge_types()[0].tables.at("w");
   CHECK(placed->table(weights) == placed->table(weights));
 }

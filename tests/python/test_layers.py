@@ -82,6 +82,7 @@ def test_the_table_of_python_packages_is_in_the_order_of_floors():
         ("include/ramet/array.h", "#include <omp.h>", "nowhere"),
         ("include/ramet/array.h", "#include <torch/torch.h>", "nowhere"),
         ("include/ramet/array.h", "#include <Python.h>", "python/bind/ only"),
+        ("python/bind/module.cc", "#include <nanobind/stl/optional.h>", "python/bind/arrays.h only"),
         ("include/ramet/array.h", "#  include <cuda_runtime.h>", "src/kernels/cuda/ only"),
         ("include/ramet/nameless.h", "", "no layer"),
         ("src/misc/helper.cc", "", "no layer"),

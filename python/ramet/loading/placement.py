@@ -39,7 +39,8 @@ class Placement:
         "look-ahead", the rows whose next use is nearest. None: "degree" with a device, "look-ahead" in front of a disk
         or of other machines, else "recency". docs/caches.md compares them.
     look_ahead: with "look-ahead", the number of batches that are sampled before the rows of one are chosen.
-    device_memory: bytes for copies made by "auto"; None: half of the free device memory.
+    device_memory: bytes for copies made by "auto", and for those in-edges of a topology in place that are read most;
+        None: half of the free device memory, for "auto" alone.
     max_sms: multiprocessors for gathering, 0: all; None: enough to keep the bus busy for rows in place, else all.
     order: the order in which a device reads rows of a table, or of the topology, in place. "sorted": by region;
         "as_given"; "auto" sorts many rows of a large table or topology. It changes no result.

@@ -81,16 +81,25 @@ __device__ void draw_by_tries(const CudaTries& args, const Take& take) {
 
 // What is picked gets the smallest number there is, which no other in-edge has. Few picks are kept
 // by a lane each, so that no try waits for memory to say whether it repeats one.
-__global__ void number_tries(CudaTries args, uint64_t* number) {
+__global__ void number_few_tries(CudaTries args, uint64_t* number) {
   const int64_t lane = threadIdx.x % kWarp;
   int64_t own = -1;
   draw_by_tries(args, [&](const RowOfTries& row, int64_t x, int64_t size) {
+    const bool is_new = __ballot_sync(kAllLanes, own == x) == 0;
+    if (is_new && lane == size) {
+      own = x;
+      number[args.rows.offset[row.number] + x] = 0;
+    }
+    return is_new;
+  });
+}
+
+__global__ void number_many_tries(CudaTries args, uint64_t* number) {
+  draw_by_tries(args, [&](const RowOfTries& row, int64_t x, int64_t) {
     uint64_t& of_edge = number[args.rows.offset[row.number] + x];
-    const bool is_new =
-        args.fanout <= kWarp ? __ballot_sync(kAllLanes, own == x) == 0 : of_edge != 0;
-    if (is_new && lane == size) own = x;
+    const bool is_new = of_edge != 0;
     __syncwarp();
-    if (is_new && lane == 0) of_edge = 0;
+    if (threadIdx.x % kWarp == 0) of_edge = 0;
     __syncwarp();
     return is_new;
   });
@@ -114,7 +123,8 @@ void cuda_sampling::number_tries(int device,
                                  uint64_t* number,
                                  void* stream) {
   const DeviceScope scope(device);
-  launch_each("number_tries", ramet::number_tries, args.rows.num_dst * kWarp, stream, args, number);
+  launch_each("number_tries", args.fanout <= kWarp ? number_few_tries : number_many_tries,
+              args.rows.num_dst * kWarp, stream, args, number);
 }
 
 void store_tries_over(const CudaTries& args, const CudaPositions& positions, void* stream) {

@@ -57,12 +57,13 @@ __device__ inline int64_t load_id(const void* ids, bool wide, int64_t i) {
               : __ldg(static_cast<const int32_t*>(ids) + i);
 }
 
-// Of the in-edge at `position`, whose page may be in the device's memory, too.
+// Of the in-edge at `position`, whose group may be in the device's memory, too.
 __device__ inline int64_t load_source_id(const CudaCsc& edges, int64_t position) {
   if (edges.cached.slots != nullptr) {
-    const int64_t slot = __ldg(edges.cached.slots + position / kEdgePage);
+    const int64_t slot = __ldg(edges.cached.slots + position / kEdgeGroup);
     if (slot >= 0)
-      return load_id(edges.cached.indices, edges.wide_ids, slot * kEdgePage + position % kEdgePage);
+      return load_id(edges.cached.indices, edges.wide_ids,
+                     slot * kEdgeGroup + position % kEdgeGroup);
   }
   return load_id(edges.indices, edges.wide_ids, position);
 }

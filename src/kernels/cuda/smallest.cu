@@ -78,10 +78,10 @@ __device__ Digit find_digit(const unsigned long long* counts, int64_t& k) {
 
 struct Selected {
   uint64_t number;
-  int64_t rank, count;  // among those that are equal to it, from 1
+  int64_t rank, count;  // among those that are equal to it, from 1; alike if all up to it are taken
 };
 
-// The k-th smallest, from 1, of number_of(e) for [begin, end), or a number between it and the next.
+// The k-th smallest, from 1, of number_of(e) for [begin, end), or a larger one below the next.
 template <typename Team, typename NumberOf>
 __device__ Selected select(unsigned long long* counts,
                            Team team,
@@ -101,9 +101,9 @@ __device__ Selected select(unsigned long long* counts,
     team.wait();
     digit = find_digit(counts, k);
     before = before << kDigitBits | digit.value;
+    team.wait();  // for all to have read the counts
     // Often soon: the smallest k are all that begin so, whatever follows.
     if (k == digit.count) return {before << shift | ((uint64_t{1} << shift) - 1), k, k};
-    team.wait();
   }
   return {before, k, digit.count};
 }

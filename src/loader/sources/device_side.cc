@@ -4,7 +4,7 @@
 
 #include "device/device_memory.h"
 #include "loader/rows/batch_rows.h"
-#include "loader/rows/cached_pages.h"
+#include "loader/rows/cached_edges.h"
 #include "ramet/error.h"
 #include "tables/device/placement_plan.h"
 
@@ -30,18 +30,12 @@ Location wanted_for_topology(Location wanted, const std::string& why_cpu) {
                 "', expected 'auto' or 'staged'");
 }
 
-std::shared_ptr<const CudaGraph> graph_in_place(const std::shared_ptr<const Graph>& graph,
-                                                int device,
-                                                const Progress& progress) {
-  return CudaGraph::create(graph, device, {.placement = Location::kInPlace, .progress = progress});
-}
-
 // Reading in place always beats sampling on the CPU, where it can be.
 ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph,
                             int device,
                             const Progress& progress) {
   try {
-    return {.in_place = 1, .kept = graph_in_place(graph, device, progress)};
+    return {.in_place = 1, .kept = CudaGraph::create(graph, device, Location::kInPlace, progress)};
   } catch (const Error& error) {
     if (!is_refusal(error)) throw;
     return {.staged = 1, .refusal = error.what()};
@@ -49,15 +43,26 @@ ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph,
 }
 
 // Where the user leaves the topology's placement to us, or gives memory for copies.
-bool may_cache_edges(const DeviceOptions& options) {
-  return options.topology == Location::kAuto || options.copy_bytes > 0;
+bool may_copy_edges(const DeviceOptions& options) {
+  return options.topology == Location::kAuto || options.copy_bytes >= 0;
 }
 
-bool has_cached_edges(const CudaGraph& graph) {
-  bool has_some = false;
-  for (size_t type = 0; type < graph.graph()->edge_types().size(); ++type)
-    has_some |= graph.cached_slots(type) != nullptr;
-  return has_some;
+// Of `topology`, in place, what `bytes` hold. `decision` says what became of it.
+std::shared_ptr<const CudaGraph> with_copies(const std::shared_ptr<const CudaGraph>& topology,
+                                             int64_t bytes,
+                                             PlacementDecision& decision) {
+  if (bytes <= 0) return topology;
+  try {
+    auto graph =
+        CudaGraph::with_copies(topology, [&] { return hottest_edges(*topology->graph(), bytes); });
+    if (graph != topology)
+      decision.why += "; in-edges that are read most have copies on the device";
+    return graph;
+  } catch (const Error& error) {
+    if (!is_refusal(error)) throw;
+    decision.why += concat("; no copies of in-edges: ", error.what());
+    return topology;
+  }
 }
 
 // The graph's rows stay as they are. Those of a writable table may be written between batches.
@@ -128,8 +133,8 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
                                    });
   if (device.topology == Location::kAuto && !why_cpu.empty()) side->placement_.back().why = why_cpu;
   if (topology != Location::kStaged)
-    side->graph_ = CudaGraph::create(graph, device.index,
-                                     {.placement = topology, .progress = options.progress});
+    side->graph_ = CudaGraph::create(graph, device.index, topology, options.progress);
+  if (topology == Location::kInPlace) plan.take(CudaGraph::bytes_of_bounds(*graph));
   for (size_t i = 0; i < loader.tables.size(); ++i) {
     if (is_on_host_side(loader, i)) {
       side->positions_.emplace_back();
@@ -165,16 +170,10 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
       source.cached = cached_rows(graph, options, request);
     side->sources_.push_back(
         place_rows(table, source, wanted == Location::kAuto, side->placement_.back()));
+    plan.take(source.cached.rows() * table.rows().row_bytes());
   }
-  if (topology == Location::kInPlace && may_cache_edges(device) && plan.left() > 0) {
-    side->graph_ =
-        CudaGraph::create(graph, device.index,
-                          {.placement = topology,
-                           .cached_pages = [&] { return hottest_pages(*graph, plan.left()); },
-                           .progress = options.progress});
-    if (has_cached_edges(*side->graph_))
-      side->placement_.front().why += "; in-edges that are read most are copied, too";
-  }
+  if (topology == Location::kInPlace && may_copy_edges(device))
+    side->graph_ = with_copies(side->graph_, plan.left(), side->placement_.front());
   return side;
 }
 

@@ -1,6 +1,5 @@
 #include <map>
 #include <mutex>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -44,68 +43,25 @@ class Placed {
   const void* address_ = nullptr;
 };
 
-// The ids of some pages in device memory.
-class PageCache {
- public:
-  PageCache() = default;
-  // `there`: the address of `ids` for the device, whose kernel copies the pages.
-  PageCache(const Array& ids, const void* there, std::span<const int64_t> pages, int device) {
-    static_assert(CudaGraph::kPage == kEdgePage);
-    const int64_t whole = ids.rows() / kEdgePage, page_bytes = kEdgePage * ids.row_bytes();
-    std::vector<int32_t> slots(static_cast<size_t>(whole + 1), -1);
-    for (size_t i = 0; i < pages.size(); ++i) {
-      if (pages[i] < 0 || pages[i] >= whole)
-        throw_invalid("page ", pages[i], " of in-edges, expected at most ", whole - 1);
-      slots[static_cast<size_t>(pages[i])] = static_cast<int32_t>(i);
-    }
-    slots_ = copy_on(device, slots.data(), std::ssize(slots) * int64_t{sizeof(int32_t)});
-    indices_ = allocate_on(device, std::ssize(pages) * page_bytes);
-    const auto numbers =
-        copy_on(device, pages.data(), std::ssize(pages) * int64_t{sizeof(int64_t)});
-    const CudaBackend& cuda = require_cuda();
-    cuda.rows.gather(device,
-                     {.table = there,
-                      .num_rows = whole,
-                      .row_bytes = page_bytes,
-                      .ids = numbers.get(),
-                      .wide_ids = true,
-                      .num_ids = std::ssize(pages),
-                      .out = indices_.get(),
-                      .on_host = true},
-                     nullptr);
-    cuda.runtime.synchronize(device, nullptr);
-  }
-  [[nodiscard]] const int32_t* slots() const { return static_cast<const int32_t*>(slots_.get()); }
-  [[nodiscard]] const void* indices() const { return indices_.get(); }
-
- private:
-  std::shared_ptr<void> slots_, indices_;
-};
-
 class PlacedGraph final : public CudaGraph {
  public:
-  PlacedGraph(std::shared_ptr<const Graph> graph, int device, const CudaGraphOptions& options)
-      : graph_(std::move(graph)), device_(device), placement_(options.placement) {
-    const std::vector<EdgeType>& types = graph_->edge_types();
-    edge_ids_.resize(types.size());
-    cached_.resize(types.size());
-    if (placement_ != Location::kInPlace && placement_ != Location::kDevice)
-      throw_invalid("topology is '", name(placement_), "', expected 'device' or 'in_place'");
+  PlacedGraph(std::shared_ptr<const Graph> graph,
+              int device,
+              Location placement,
+              const Progress& progress)
+      : graph_(std::move(graph)), device_(device), placement_(placement) {
+    edge_ids_.resize(graph_->edge_types().size());
+    if (placement != Location::kInPlace && placement != Location::kDevice)
+      throw_invalid("topology is '", name(placement), "', expected 'device' or 'in_place'");
     const CudaStream stream(device);
-    for (const EdgeType& edges : types) {
-      // A row's bounds would be as many requests of the bus as half of its picks.
-      indptr_.push_back(Placed::copied(edges.indptr, stream));
-      indices_.push_back(placement_ == Location::kInPlace
-                             ? Placed::in_place(edges.indices, device, options.progress)
+    for (const EdgeType& edges : graph_->edge_types())
+      indices_.push_back(placement == Location::kInPlace
+                             ? Placed::in_place(edges.indices, device, progress)
                              : Placed::copied(edges.indices, stream));
-    }
+    // A row's bounds would be as many requests of the bus as half of its picks.
+    for (const EdgeType& edges : graph_->edge_types())
+      indptr_.push_back(Placed::copied(edges.indptr, stream));
     stream.synchronize();
-    if (!options.cached_pages) return;
-    const std::vector<std::vector<int64_t>> pages = options.cached_pages();
-    for (size_t type = 0; type < types.size(); ++type) {
-      if (!pages[type].empty())
-        cached_[type] = {types[type].indices, indices_[type].address(), pages[type], device};
-    }
   }
   PlacedGraph(const PlacedGraph&) = delete;
   PlacedGraph& operator=(const PlacedGraph&) = delete;
@@ -126,12 +82,8 @@ class PlacedGraph final : public CudaGraph {
     return static_cast<const int64_t*>(indptr_[edge_type].address());
   }
   const void* indices(size_t edge_type) const override { return indices_[edge_type].address(); }
-  const int32_t* cached_slots(size_t edge_type) const override {
-    return cached_[edge_type].slots();
-  }
-  const void* cached_indices(size_t edge_type) const override {
-    return cached_[edge_type].indices();
-  }
+  const int32_t* slots_of_copies(size_t /*edge_type*/) const override { return nullptr; }
+  const void* copied_indices(size_t /*edge_type*/) const override { return nullptr; }
 
   // Placed when somebody asks: most never do.
   const void* edge_ids(size_t edge_type) const override {
@@ -161,8 +113,7 @@ class PlacedGraph final : public CudaGraph {
   const std::shared_ptr<const Graph> graph_;
   const int device_;
   const Location placement_;
-  std::vector<Placed> indptr_, indices_;  // by edge type, as what follows
-  std::vector<PageCache> cached_;
+  std::vector<Placed> indptr_, indices_;  // by edge type
   mutable std::mutex mutex_;
   mutable std::vector<Placed> edge_ids_;
   mutable std::map<const void*, Placed> tables_;
@@ -170,7 +121,7 @@ class PlacedGraph final : public CudaGraph {
 
 // What is alive in this process.
 struct Shared {
-  using Key = std::tuple<const Graph*, int, Location, bool>;  // whether pages are cached
+  using Key = std::tuple<const Graph*, int, Location>;
   std::mutex mutex;
   std::map<Key, std::weak_ptr<const CudaGraph>> graphs;
 };
@@ -179,19 +130,26 @@ struct Shared {
 
 std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const Graph>& graph,
                                                    int device,
-                                                   const CudaGraphOptions& options) {
+                                                   Location placement,
+                                                   const Progress& progress) {
   static auto* const shared = new PerProcess<Shared>;
   Shared& all = shared->get();
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.graphs, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<const CudaGraph>& known =
-      all.graphs[{graph.get(), device, options.placement, options.cached_pages != nullptr}];
+  std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, placement}];
   auto placed = known.lock();
   if (placed == nullptr) {
-    placed = std::make_shared<const PlacedGraph>(graph, device, options);
+    placed = std::make_shared<const PlacedGraph>(graph, device, placement, progress);
     known = placed;
   }
   return placed;
+}
+
+int64_t CudaGraph::bytes_of_bounds(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const EdgeType& edges : graph.edge_types())
+    bytes += edges.indptr.bytes();
+  return bytes;
 }
 
 int64_t CudaGraph::bytes_on_device(const Graph& graph, const SampleOptions& options) {

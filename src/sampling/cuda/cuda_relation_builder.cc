@@ -18,7 +18,7 @@ CudaCsc csc_of(const CudaGraph& graph, size_t edge_type) {
           .wide_ids = edges.indices.dtype == DType::kInt64,
           .num_edges = edges.num_edges(),
           .num_src_nodes = source.num_nodes,
-          .cached = {graph.cached_slots(edge_type), graph.cached_indices(edge_type)}};
+          .cached = {graph.slots_of_copies(edge_type), graph.copied_indices(edge_type)}};
 }
 
 // Without data for methods without weights, and edge types that nobody samples.
@@ -47,10 +47,6 @@ CudaTimes placed_times(const CudaGraph& graph,
   };
   if (times->of_edges != nullptr) return {.of_edges = place(edges)};
   return {.of_sources = place(sources)};
-}
-
-int64_t bytes_of(const EdgeType& edges) {
-  return edges.indptr.bytes() + edges.indices.bytes();
 }
 
 bool is_wide(const EdgeType& edges) {
@@ -124,13 +120,13 @@ bool CudaRelationBuilder::has_threads_of_items() const {
 
 bool CudaRelationBuilder::pays_to_sort_rows() const {
   if (!is_in_place_ || row_order_ == RowOrder::kAsGiven || nodes_->rows() != nullptr) return false;
-  return row_order_ == RowOrder::kSorted || pays_to_sort(bytes_of(edges_), num_dst());
+  return row_order_ == RowOrder::kSorted || pays_to_sort(edges_.indices.bytes(), num_dst());
 }
 
-// A row's bounds and its in-edges are about as far on in their arrays as its node is among all.
+// A row's in-edges are about as far on among all as its node is.
 void CudaRelationBuilder::sort_rows(CudaRelationScratch& scratch) {
   const int64_t num_nodes = edges_.indptr.rows() - 1;
-  const int64_t bytes_of_node = std::max<int64_t>(bytes_of(edges_) / num_nodes, 1);
+  const int64_t bytes_of_node = std::max<int64_t>(edges_.indices.bytes() / num_nodes, 1);
   const int64_t num_counters = cuda_order_counters(num_nodes, bytes_of_node);
   require_cuda().rows.order(work_.device,
                             {.ids = dst_nodes(),

@@ -25,6 +25,8 @@ class PlacementPlan {
                                          Location wanted,
                                          const std::function<ReadingRates()>& measure,
                                          bool changes = false);
+  // Other memory that copies take.
+  void take(int64_t bytes) { budget_ -= bytes; }
   [[nodiscard]] int64_t left() const { return budget_; }
 
  private:

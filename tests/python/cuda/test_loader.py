@@ -115,6 +115,15 @@ def test_rows_of_a_disk_are_copied_to_the_device(stored, gpu, cache):
         loader_of(stored, gpu, placement=ramet.Placement("device", "disk"))
 
 
+@pytest.mark.parametrize(("memory", "has_copies"), [(None, False), (0, False), (8_500, False), (20_000, True)])
+def test_in_edges_of_a_topology_in_place_are_copied_where_memory_is_given(graph, gpu, memory, has_copies):
+    """8 bytes of it are for each row."""
+    loader = loader_of(graph, gpu, placement=ramet.Placement("in_place", device_memory=memory, tables="in_place"))
+    assert ("have copies on the device" in loader.placement["topology"].why) == has_copies
+    for batch, expected in zip(loader, loader_of(graph), strict=True):
+        assert_same(batch, expected, gpu)
+
+
 def test_placement_by_table(graph, gpu):
     loader = loader_of(graph, gpu, placement={"topology": "staged", "feat": "in_place"})
     places = {name: placed.place for name, placed in loader.placement.items()}
