@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from harness import arrays, default_data, options, planted, products, rmat, some_of
+from harness import arrays, default_data, generated, options, planted, products, rmat, some_of
 from temporal_data import random_times
 
 import ramet
@@ -87,6 +87,14 @@ def mag(chosen) -> Path:
         graph = ramet.from_edge_index(edges, counts, nodes=nodes, splits={"train": {"paper": train}})
         ramet.save(graph, store)
     return store
+
+
+def papers(chosen) -> Path:
+    """A tenth of the graph like ogbn-papers100M: 11.1 M nodes, 162 M directed edges, 172 classes, 128 float16 features;
+    0.12 M nodes are for training."""
+    whole = {"num_nodes": 11_105_996, "num_edges": 161_568_587, "communities": 1_111}
+    small = {"num_nodes": 5_000, "num_edges": 72_000, "communities": 172, "train_fraction": 0.6, "labeled": 0.7}
+    return generated(chosen, "papers-tenth", preset="papers100m", **(small if chosen.small else whole))
 
 
 def reddit(chosen) -> Path:

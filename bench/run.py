@@ -37,6 +37,7 @@ from runner.runner import Runner
 from runner.step import FAILED, PASSED, Result, Step
 
 QUICK = (
+    "epochs",
     "micro",
     "sampling",
     "gather",

@@ -55,7 +55,7 @@ def main():
     model = Model(case, tensors["feat"].shape[1], int(tensors["label"].max()) + 1)
     make = of_graphbolt if case.sampler == "labor" else of_dgl
     batches = make(tensors, tensors["train", "int64"], case)
-    run = runs.Run(model, lambda model, batch: (model(*batch[:2]), batch[2]), batches)
+    run = runs.Run(model, lambda model, batch: (model(batch[0], batch[1].float()), batch[2]), batches)
     runs.serve(lambda _: run)
 
 

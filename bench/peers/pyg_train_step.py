@@ -15,17 +15,17 @@ class Model(runs.Layers):
     def conv(self, case, width, out, heads):
         if case.layer == "sage":
             return SAGEConv(width, out, aggr="mean")
-        return GATConv((width, width), out // heads, heads=heads, add_self_loops=False)
+        return GATConv(width, out // heads, heads=heads, add_self_loops=False)
 
 
 class Trimmed(Model):
     """As PyG documents it."""
 
     def forward(self, batch):
-        x, edge_index = batch.x, batch.edge_index
+        x, edge_index = batch.x.float(), batch.edge_index
         for i, conv in enumerate(self.convs):
             x, edge_index, _ = trim_to_layer(i, batch.num_sampled_nodes, batch.num_sampled_edges, x, edge_index)
-            x = self.activate(i, conv((x, x), edge_index))
+            x = self.activate(i, conv(x, edge_index))
         return x[: batch.batch_size]
 
 
@@ -33,7 +33,7 @@ class ByHand(Model):
     """The destinations of each hop only: not in PyG's documentation, the same result."""
 
     def forward(self, batch):
-        x = batch.x
+        x = batch.x.float()
         for i, conv in enumerate(self.convs):
             hops = len(self.convs) - i
             targets = sum(batch.num_sampled_nodes[:hops])
@@ -48,8 +48,8 @@ def main():
     sizes = data.num_features, int(data.y.max()) + 1
 
     def batches_of(nodes):
-        loader = NeighborLoader(data, list(case.fanouts), input_nodes=nodes, batch_size=BATCH, shuffle=True)
-        for batch in forever(loader):
+        options = {"input_nodes": nodes, "batch_size": BATCH, "shuffle": True, "is_sorted": True}
+        for batch in forever(NeighborLoader(data, list(case.fanouts), **options)):
             if "num_sampled_nodes" not in batch:
                 batch.num_sampled_nodes, batch.num_sampled_edges = count_hops(batch, len(case.fanouts))
             yield batch

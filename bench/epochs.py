@@ -1,0 +1,153 @@
+"""Seconds of an epoch, and memory, of GraphSAGE, GAT, R-GCN and HGT on three graphs: Ramet beside PyG and DGL.
+
+1024 seeds, hidden 256, Adam, 2 torch threads. GraphSAGE and GAT, with 4 heads of 64, have 3 layers at [15, 10, 5]. R-GCN
+(SAGEConv for each edge type) and HGT with 4 heads have 2 layers at [10, 10]. "products" is a graph like ogbn-products:
+2.45 M nodes, 118 M edges, 128 float32 features. "papers" is a tenth of one like ogbn-papers100M: 11.1 M nodes, 162 M
+edges, 128 float16 features. "mag" is one like ogbn-mag: 1.9 M nodes of 4 types, 42 M edges of 8 types.
+
+An epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end. The
+seconds of a batch include its loader and the step. Every program is a process of its own. They take turns, 3 each. What
+leads a turn does not count: two batches of Ramet, whose loader works ahead, and one of a peer with memory kept.
+
+Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks, or, on mag, `ramet.pyg.NeighborLoader` and PyG's model after
+`ramet.nn.from_pyg`, with `ramet.keep_memory()`. PyG has its NeighborLoader, which samples with torch-sparse and is told
+that edges are sorted, and trim_to_layer. torch-sparse does not count the nodes of a hop, as pyg-lib does; the program
+counts them. DGL has its DataLoader and layers on blocks, and HGT by its operators. The peers' loaders have no workers.
+"memory kept" are the peers with the settings of `ramet.keep_memory()`, which they do not document.
+
+Models have the same layers, widths and numbers of parameters. They begin with the weights of their library, so losses
+differ; "loss" is that of the first batch, and of the last that all programs had. "peak" is the most memory of a process
+in a turn, the mapped store included. The arrays of a store are read once by each peer, and mapped by Ramet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from graphs import mag, papers
+from harness import Figure, Peer, Report, benchmark, products, some_of
+from train_cases import BATCH
+
+GRAPHS = {"products": products, "papers": papers, "mag": mag}
+CASES = {  # of train_cases.py, and the graph
+    "GraphSAGE, products": ("GraphSAGE", "products"),
+    "GAT, products": ("GAT, 4 heads of 64", "products"),
+    "GraphSAGE, papers": ("GraphSAGE", "papers"),
+    "GAT, papers": ("GAT, 4 heads of 64", "papers"),
+    "R-GCN, mag": ("R-GCN", "mag"),
+    "HGT, mag": ("HGT", "mag"),
+}
+NEEDS = 18e9  # bytes of three programs, one of which has its turn
+TURN = 4  # seconds; or one batch
+THREADS = 2
+PYG = "PyG, NeighborLoader and trim_to_layer"
+HEAD = ["program", "s per epoch", "its time over Ramet's", "data, ms", "train, ms", "peak, GB", "loss"]
+
+
+class Side:
+    """A program, and what its turns gave: with memory as it comes, and kept."""
+
+    def __init__(self, peer: Peer, variant: str, leads: tuple[int, int]):
+        self.peer, self._variant, self._leads = peer, variant, leads
+        self.count, self.losses, self.turns = 1, [], ([], [])
+
+    def turn(self, kept: bool) -> dict:
+        answer = self.peer.ask("turn", self._variant, self.count, self._leads[kept])
+        self.losses += answer["losses"]
+        self.turns[kept].append(answer)
+        return answer
+
+    def begin(self, small: bool) -> None:
+        """A turn that does not count: memory is touched for the first time. It says how many batches a turn has."""
+        batch = sum(self.turn(kept=True)["times"][0])
+        self.count = 1 if small else min(max(round(TURN / batch), 1), 12)
+        self.turns[True].clear()
+
+    def batch(self, *kept: bool) -> Figure:
+        """Seconds, turn by turn."""
+        return Figure([sum(map(sum, t["times"])) / len(t["times"]) for k in kept for t in self.turns[k]])
+
+    def parts(self, *kept: bool) -> list[str]:
+        """Milliseconds of the loader and of the step; GB."""
+        times = [pair for k in kept for t in self.turns[k] for pair in t["times"]]
+        peak = max(t["peak"] for k in kept for t in self.turns[k])
+        return [f"{1e3 * median(column):,.0f}" for column in zip(*times)] + [f"{peak / 1e9:.1f}"]
+
+
+def start(stack, chosen, case: str, store: Path) -> dict[str, Side]:
+    of_types = case in ("R-GCN", "HGT")
+    typed, ours = "types_train_step.py", ("ramet_train_step.py", "keep")
+    programs = {"Ramet": (sys.executable, (typed, "ramet.pyg") if of_types else ours, "ramet.nn", (2, 2))}
+    if "dgl" in chosen.peers:
+        file = "dgl_types.py" if of_types else "dgl_train_step.py"
+        programs["DGL"] = chosen.peers["dgl"], (file,), "DGL", (0, 1)
+    if "pyg" in chosen.peers:
+        files = (typed, "torch_geometric.loader") if of_types else ("pyg_train_step.py",)
+        programs["PyG"] = chosen.peers["pyg"], files, PYG, (0, 1)
+    sides = {}
+    for name, (python, (file, *more), variant, leads) in programs.items():
+        peer = stack.enter_context(Peer(python, file, store, case, THREADS, *more))
+        sides[name] = Side(peer, variant, leads)
+    return sides
+
+
+def measure(chosen, case: str, store: Path) -> dict[str, Side]:
+    with contextlib.ExitStack() as stack:
+        sides = start(stack, chosen, case, store)
+        for side in sides.values():
+            side.begin(chosen.small)
+        for kept in (False, True):
+            for side in sides.values() if kept else ():
+                side.peer.ask("keep")
+            for side in list(sides.values()) * (1 if chosen.small else 3):
+                side.turn(kept)
+    return sides
+
+
+def num_batches(store: Path) -> int:
+    (split,) = (store / "split" / "train").iterdir()
+    return -(-len(np.load(split, mmap_mode="r")) // BATCH)
+
+
+def add_case(report: Report, name: str, sides: dict[str, Side], batches: int) -> dict[str, str]:
+    """Its table; its row of the first table."""
+    ours, seen = sides["Ramet"], min(len(side.losses) for side in sides.values())
+    short, rows = {"": name}, []
+    for program, side in sides.items():
+        for kept in ((False, True),) if side is ours else ((False,), (True,)):
+            what = program + (", memory kept" if kept == (True,) else "")
+            ratio, epoch = side.batch(*kept).over(ours.batch(*kept)), [batches * b for b in side.batch(*kept).values]
+            loss = f"{side.losses[0]:.2f}, {side.losses[seen - 1]:.2f}"
+            rows.append([what, Figure(epoch).text(0), ratio.text(1), *side.parts(*kept), loss])
+            report.keep(f"{name}, {what}", {"seconds of an epoch": epoch, "losses": side.losses})
+            if side is ours:
+                report.absolute(f"{name}: s per epoch", Figure(epoch))
+                short["Ramet, s"] = f"{Figure(epoch).median:,.0f}"
+            else:
+                report.ratio(f"{name}: time of {what} over ours", ratio)
+                short[f"{what}: time over ours"] = f"{ratio.median:.1f}"
+    counts = " and ".join(sorted({f"{side.turns[0][0]['parameters']:,}" for side in sides.values()}))
+    report.note(f"**{name}**: {batches} batches an epoch, {counts} parameters; losses of batches 1 and {seen}.")
+    report.table(HEAD, rows)
+    return short | {f"{program}, GB": side.parts(False, True)[-1] for program, side in sides.items()}
+
+
+@benchmark("Epochs", extend={"--case": some_of(CASES)}, peers=("pyg", "dgl"))
+def main(chosen, report: Report) -> None:
+    short = []
+    for name in chosen.case or CASES:
+        case, graph = CASES[name]
+        store = GRAPHS[graph](chosen)
+        if report.has_room(name, 0 if chosen.small else NEEDS):
+            short.append(add_case(report, name, measure(chosen, case, store), num_batches(store)))
+    if short:
+        report.table(list(short[0]), [list(row.values()) for row in short])
+        report.parts.insert(0, report.parts.pop())
+
+
+if __name__ == "__main__":
+    main()
