@@ -1,23 +1,25 @@
 """Seconds of an epoch, and memory, of GraphSAGE, GAT, R-GCN and HGT on three graphs: Ramet beside PyG and DGL.
 
-1024 seeds, hidden 256, Adam, 2 torch threads. GraphSAGE and GAT, with 4 heads of 64, have 3 layers at [15, 10, 5]. R-GCN
-(SAGEConv for each edge type) and HGT with 4 heads have 2 layers at [10, 10]. "products" is a graph like ogbn-products:
-2.45 M nodes, 118 M edges, 128 float32 features. "papers" is a tenth of one like ogbn-papers100M: 11.1 M nodes, 162 M
-edges, 128 float16 features. "mag" is one like ogbn-mag: 1.9 M nodes of 4 types, 42 M edges of 8 types.
+1024 seeds, hidden 256, Adam, 2 torch threads. GraphSAGE and GAT, with 4 heads of 64, have 3 layers at [15, 10, 5].
+R-GCN, a SAGEConv for each edge type, and HGT, with 4 heads of 64, have 2 layers at [5, 5] of each edge type: HGT at
+[10, 10] needs more than 20 GB. "products" is like ogbn-products: 2.45 M nodes, 118 M edges, 128 float32 features.
+"papers" is a tenth of a graph like ogbn-papers100M: 11.1 M nodes, 162 M edges, 128 float16 features. "mag" is like
+ogbn-mag: 1.9 M nodes of 4 types, 42 M edges of 8 types, 128 float32 features of papers and authors.
 
-An epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end. The
-seconds of a batch include its loader and the step. Every program is a process of its own. They take turns, 3 each. What
-leads a turn does not count: two batches of Ramet, whose loader works ahead, and one of a peer with memory kept.
+An epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end. A
+batch is the wait for the loader ("data") and the step ("train"). Every program is a process of its own. All take turns
+of about 4 seconds. What leads a turn does not count: two batches of Ramet, whose loader works ahead, and one of a peer
+with memory kept.
 
-Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks, or, on mag, `ramet.pyg.NeighborLoader` and PyG's model after
-`ramet.nn.from_pyg`, with `ramet.keep_memory()`. PyG has its NeighborLoader, which samples with torch-sparse and is told
-that edges are sorted, and trim_to_layer. torch-sparse does not count the nodes of a hop, as pyg-lib does; the program
-counts them. DGL has its DataLoader and layers on blocks, and HGT by its operators. The peers' loaders have no workers.
-"memory kept" are the peers with the settings of `ramet.keep_memory()`, which they do not document.
+Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model after
+`ramet.nn.from_pyg`, which leaves HGTConv as PyG's. It calls `ramet.keep_memory()`. PyG is its NeighborLoader, which
+samples with torch-sparse and knows that edges are sorted, its layers, and `trim_to_layer`. torch-sparse does not tell
+the nodes of each hop, so the program counts them. DGL is its DataLoader and layers on blocks, and HGT by its
+operators. The peers' loaders have no workers. "memory kept" are peers with the settings of `ramet.keep_memory()`.
 
-Models have the same layers, widths and numbers of parameters. They begin with the weights of their library, so losses
-differ; "loss" is that of the first batch, and of the last that all programs had. "peak" is the most memory of a process
-in a turn, the mapped store included. The arrays of a store are read once by each peer, and mapped by Ramet.
+Models have the same layers, widths and numbers of parameters. Their first weights are those of each library, so losses
+begin at different values. "loss" is that of the first batch, and of the last that all programs had. "peak" is the most
+memory of a process in a turn, the mapped store included; it does not have what a peer takes to load the graph.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Whole(torch.nn.Module):
 
 
 class WholeTypes(torch.nn.Module):
-    """The same with types of nodes, of which some have no rows but a number for each type. trim: PyG's trim_to_layer."""
+    """The same with types of nodes, of which some have no rows but a number for each type. trim: PyG's."""
 
     def __init__(self, metadata, conv, classes: int = CLASSES_OF_TYPES, trim=None):
         super().__init__()

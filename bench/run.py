@@ -43,7 +43,6 @@ QUICK = (
     "gather",
     "disk_rows",
     "disk_training",
-    "end_to_end",
     "aggregate",
     "train_step",
     "pipeline",

@@ -1,7 +1,7 @@
 """Training with DGL on several types: `dgl_types.py STORE CASE THREADS`. Answers as runs.py says.
 
-R-GCN is HeteroGraphConv of SAGEConv. DGL's HGTConv takes graphs of one type, so HGT is written with DGL's operators. Its
-softmax is a division after the sums: edge_softmax of DGL 2.1 is wrong on blocks of several types.
+R-GCN is HeteroGraphConv of SAGEConv. DGL's HGTConv takes graphs of one type, so HGT is written with DGL's operators.
+Its softmax is a division after the sums: edge_softmax of DGL 2.1 is wrong on blocks of several types.
 """
 
 import sys
@@ -34,8 +34,7 @@ class HGT(nn.Module):
         )
         self.skip = nn.ParameterDict({t: torch.ones(1) for t in graph.ntypes})
         self.of_keys, self.of_values = (
-            nn.ParameterDict({r: nn.init.xavier_uniform_(torch.empty(heads, *self.shape[1:] * 2)) for r in graph.etypes})
-            for _ in range(2)
+            nn.ParameterDict({r: torch.randn(*self.shape, width // heads) / 8 for r in graph.etypes}) for _ in range(2)
         )
         self.prior = nn.ParameterDict({r: torch.ones(heads) for r in graph.etypes})
 
@@ -83,7 +82,8 @@ class Model(nn.Module):
 
     def forward(self, blocks):
         feats = blocks[0].srcdata["feat"]
-        x = {t: first(feats[t] if t in feats else torch.ones(blocks[0].num_src_nodes(t), 1)) for t, first in self.first.items()}
+        ones = {t: torch.ones(blocks[0].num_src_nodes(t), 1) for t in self.first.keys() - feats.keys()}
+        x = {t: self.first[t](rows) for t, rows in (feats | ones).items()}
         for conv, block in zip(self.convs, blocks):
             x = {t: rows.relu() for t, rows in conv(block, x).items()}
         return self.last(x["paper"])
@@ -94,7 +94,9 @@ def graph_of(store: Path):
     edges, counts = {}, {}
     for folder in sorted((store / "edge").iterdir()):
         src, relation, dst = folder.name.split("__")
-        indptr, indices = (torch.from_numpy(np.load(folder / f"{name}.npy").astype(np.int64)) for name in ("indptr", "indices"))
+        indptr, indices = (
+            torch.from_numpy(np.load(folder / f"{name}.npy").astype(np.int64)) for name in ("indptr", "indices")
+        )
         edges[src, relation, dst] = "csc", (indptr, indices, indices.new_empty(0))
         counts[dst] = len(indptr) - 1
     graph = dgl.heterograph(edges, counts)
@@ -109,7 +111,7 @@ def main():
     dgl.utils.set_num_threads(threads)
     graph, seeds = graph_of(Path(store))
     conv = partial({"R-GCN": relations, "HGT": HGT}[sys.argv[2]], width=case.hidden, heads=case.heads)
-    feats = dict.fromkeys(graph.ndata["feat"], ["feat"])
+    feats = {node_type: ["feat"] for node_type in graph.ndata["feat"]}
     sampler = NeighborSampler(list(case.fanouts[::-1]), prefetch_node_feats=feats)
     loader = DataLoader(graph, seeds, sampler, batch_size=BATCH, shuffle=True)
     batches = (blocks for _, _, blocks in forever(loader))

@@ -1,7 +1,7 @@
 """What our and the peers' training programs share: runs that are continued for a few batches at a time.
 
-Such a program answers ("turn", variant, batches[, batches that lead]), and ("keep",): it keeps freed memory from then on,
-with the settings of ramet.keep_memory().
+Such a program answers ("turn", variant, batches[, batches that lead]), and ("keep",): from then on it keeps freed
+memory, with the settings of ramet.keep_memory().
 """
 
 import ctypes
@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from changes import trains
 from train_cases import CASES, LEAD
 from trainer_processes import peak
-
 
 LIBRARY = ctypes.CDLL(None)
 KEEP = {-4: 0, -1: -1, -2: 64 << 20}  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_TOP_PAD
