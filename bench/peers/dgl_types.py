@@ -99,8 +99,7 @@ def graph_of(store: Path):
         )
         edges[src, relation, dst] = "csc", (indptr, indices, indices.new_empty(0))
         counts[dst] = len(indptr) - 1
-    graph = dgl.heterograph(edges, counts)
-    graph.create_formats_()
+    graph = dgl.heterograph(edges, counts).formats("csc")
     for file in (store / "node").glob("*/feat.npy"):
         graph.nodes[file.parent.name].data["feat"] = torch.from_numpy(np.load(file))
     return graph, {"paper": torch.from_numpy(np.load(store / "split" / "train" / "paper.npy")).long()}
