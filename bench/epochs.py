@@ -1,8 +1,7 @@
 """Seconds of an epoch, and memory, of GraphSAGE, GAT, R-GCN and HGT on three graphs: Ramet beside PyG and DGL.
 
 1024 seeds, hidden 256, Adam, 2 torch threads. GraphSAGE and GAT, with 4 heads of 64, have 3 layers at [15, 10, 5].
-R-GCN, a SAGEConv for each edge type, and HGT, with 4 heads of 64, have 2 layers at [5, 5] of each edge type: HGT at
-[10, 10] needs more than 20 GB. "products" is like ogbn-products: 2.45 M nodes, 118 M edges, 128 float32 features.
+R-GCN, a SAGEConv for each edge type, and HGT, with 4 heads of 16, have 2 layers at [5, 5] of each edge type. "products" is like ogbn-products: 2.45 M nodes, 118 M edges, 128 float32 features.
 "papers" is a sixteenth of a graph like ogbn-papers100M: 6.9 M nodes, 101 M edges, 128 float16 features. "mag" is like
 ogbn-mag: 1.9 M nodes of 4 types, 42 M edges of 8 types, 128 float32 features of papers and authors.
 

@@ -95,11 +95,11 @@ class Whole(torch.nn.Module):
 class WholeTypes(torch.nn.Module):
     """The same with types of nodes, of which some have no rows but a number for each type. trim: PyG's."""
 
-    def __init__(self, metadata, conv, classes: int = CLASSES_OF_TYPES, trim=None):
+    def __init__(self, metadata, conv, width: int = HIDDEN, trim=None):
         super().__init__()
-        self.first = torch.nn.ModuleDict({t: torch.nn.LazyLinear(HIDDEN) for t in metadata[0]})
-        self.convs = torch.nn.ModuleList(conv(metadata) for _ in range(2))
-        self.last = torch.nn.Linear(HIDDEN, classes)
+        self.first = torch.nn.ModuleDict({t: torch.nn.LazyLinear(width) for t in metadata[0]})
+        self.convs = torch.nn.ModuleList(conv(metadata, width) for _ in range(2))
+        self.last = torch.nn.Linear(width, CLASSES_OF_TYPES)
         self.trim = trim
 
     def forward(self, batch):
@@ -112,13 +112,13 @@ class WholeTypes(torch.nn.Module):
         return self.last(x["paper"])[: batch["paper"].batch_size]
 
 
-def relations(metadata):
+def relations(metadata, width: int):
     """R-GCN with a mean for each type of edges."""
-    return HeteroConv({t: SAGEConv((-1, -1), HIDDEN) for t in metadata[1]})
+    return HeteroConv({t: SAGEConv((-1, -1), width) for t in metadata[1]})
 
 
-def attention(metadata):
-    return HGTConv(HIDDEN, HIDDEN, metadata, heads=4)
+def attention(metadata, width: int):
+    return HGTConv(width, width, metadata, heads=4)
 
 
 MODELS = {  # that takes the widths of rows and classes

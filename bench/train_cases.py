@@ -29,5 +29,5 @@ CASES = {
     "GAT, 4 heads of 64": Case("gat", (15, 10, 5), 256, heads=4),
     "small batches": Case("sage", (4, 4), 128),
     "R-GCN": Case("types", (5, 5), 256),
-    "HGT": Case("types", (5, 5), 256, heads=4),
+    "HGT": Case("types", (5, 5), 64, heads=4),
 }

@@ -29,9 +29,9 @@ def data_of(store: str, module: str):
     return graph, ("paper", "train"), (graph.node_types, graph.edge_types)
 
 
-def model_of(name: str, metadata, module: str) -> torch.nn.Module:
+def model_of(name: str, width: int, metadata, module: str) -> torch.nn.Module:
     torch.manual_seed(0)
-    model = WholeTypes(metadata, OF_TYPES[name], trim=None if module == OURS else trim_to_layer)
+    model = WholeTypes(metadata, OF_TYPES[name], width, trim=None if module == OURS else trim_to_layer)
     if module == OURS:
         import ramet.nn
 
@@ -52,7 +52,7 @@ def main():
             yield batch
 
     batches = batches_of(importlib.import_module(module).NeighborLoader(data, list(case.fanouts), **options))
-    model = model_of(name, metadata, module)
+    model = model_of(name, case.hidden, metadata, module)
     with torch.no_grad():
         model(next(batches))  # which makes lazy parameters
     run = runs.Run(model, lambda model, batch: (model(batch), labels(batch)), batches)
