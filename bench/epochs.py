@@ -10,7 +10,7 @@ like ogbn-papers100M: 6.9 M nodes, 101 M edges, 128 float16 features. "mag" is l
 
 An epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end. A
 batch is the wait for the loader ("data") and the step ("train"). Every program is a process of its own. All take turns
-of about 4 seconds. What leads a turn does not count: two batches of Ramet, whose loader works ahead, and one of a peer
+of about 2 seconds. What leads a turn does not count: two batches of Ramet, whose loader works ahead, and one of a peer
 with memory kept.
 
 Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model after
@@ -46,7 +46,7 @@ CASES = {  # of train_cases.py, and the graph
     "HGT, mag": ("HGT", "mag"),
 }
 NEEDS = 18e9  # bytes of three programs, one of which has its turn
-TURN = 4  # seconds; or one batch
+TURN = 2  # seconds; or one batch
 THREADS = 2
 PYG = "PyG, NeighborLoader and trim_to_layer"
 HEAD = ["program", "s per epoch", "its time over Ramet's", "data, ms", "train, ms", "peak, GB", "loss"]
