@@ -48,19 +48,20 @@ CASES = {  # of train_cases.py, and the graph
 NEEDS = 18e9  # bytes of three programs, one of which has its turn
 TURN = 2  # seconds; or one batch
 THREADS = 2
-PYG = "PyG, NeighborLoader and trim_to_layer"
 HEAD = ["program", "s per epoch", "its time over Ramet's", "data, ms", "train, ms", "peak, GB", "loss"]
 
 
 class Side:
     """A program, and what its turns gave: with memory as it comes, and kept."""
 
-    def __init__(self, peer: Peer, variant: str, leads: tuple[int, int]):
-        self.peer, self._variant, self._leads = peer, variant, leads
+    def __init__(self, peer: Peer, leads: tuple[int, int]):
+        self.peer, self._leads = peer, leads
         self.count, self.losses, self.turns = 1, [], ([], [])
 
     def turn(self, kept: bool) -> dict:
-        answer = self.peer.ask("turn", self._variant, self.count, self._leads[kept])
+        answer = self.peer.ask(
+            "turn", "ramet.nn", self.count, self._leads[kept]
+        )  # the variant of the only one with several
         self.losses += answer["losses"]
         self.turns[kept].append(answer)
         return answer
@@ -83,20 +84,24 @@ class Side:
 
 
 def start(stack, chosen, case: str, store: Path) -> dict[str, Side]:
-    of_types = case in ("R-GCN", "HGT")
-    typed, ours = "types_train_step.py", ("ramet_train_step.py", "keep")
-    programs = {"Ramet": (sys.executable, (typed, "ramet.pyg") if of_types else ours, "ramet.nn", (2, 2))}
-    if "dgl" in chosen.peers:
-        file = "dgl_types.py" if of_types else "dgl_train_step.py"
-        programs["DGL"] = chosen.peers["dgl"], (file,), "DGL", (0, 1)
-    if "pyg" in chosen.peers:
-        files = (typed, "torch_geometric.loader") if of_types else ("pyg_train_step.py",)
-        programs["PyG"] = chosen.peers["pyg"], files, PYG, (0, 1)
-    sides = {}
-    for name, (python, (file, *more), variant, leads) in programs.items():
-        peer = stack.enter_context(Peer(python, file, store, case, THREADS, *more))
-        sides[name] = Side(peer, variant, leads)
-    return sides
+    programs = {
+        "Ramet": (sys.executable, "ramet_train_step.py", "keep"),
+        "DGL": (chosen.peers.get("dgl"), "dgl_train_step.py"),
+        "PyG": (chosen.peers.get("pyg"), "pyg_train_step.py"),
+    }
+    if case in ("R-GCN", "HGT"):
+        programs = {
+            "Ramet": (sys.executable, "types_train_step.py", "ramet.pyg"),
+            "DGL": (chosen.peers.get("dgl"), "dgl_types.py"),
+            "PyG": (chosen.peers.get("pyg"), "types_train_step.py", "torch_geometric.loader"),
+        }
+    there = {name: program for name, program in programs.items() if program[0]}
+    return {
+        name: Side(
+            stack.enter_context(Peer(python, file, store, case, THREADS, *more)), (2, 2) if name == "Ramet" else (0, 1)
+        )
+        for name, (python, file, *more) in there.items()
+    }
 
 
 def measure(chosen, case: str, store: Path) -> dict[str, Side]:

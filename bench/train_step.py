@@ -1,9 +1,8 @@
-"""Seconds of a training step: `ramet.nn` on Ramet's blocks, beside PyG and DGL with their own layers and loaders.
+"""Seconds of a training step: `ramet.nn` on Ramet's blocks, beside PyG's layers on these, and DGL.
 
 Adam, 1024 seeds of products, 128 features, 2 torch threads; "small batches" have a graph of 170,000 nodes and 40
 classes, as ogbn-arxiv. "data" is the wait for the loader; "train" is forward, backward and the optimizer's step. Our
-loader works ahead on the same cores, which shows in "train". PyG's and DGL's loaders have 0 workers. "trim_to_layer" is
-PyG's documented way. "blocks by hand" passes each layer the destinations of its hop alone, which PyG does not document.
+loader works ahead on the same cores, which shows in "train". DGL's loader has 0 workers.
 
 "memory kept" are processes that keep freed memory: ours by ramet.keep_memory(), the peers by the same settings of
 malloc, given in the environment. "floor" is the products of matrices of the layers alone, forward and backward, in
@@ -30,7 +29,6 @@ NEEDS = {"small batches": 1e9}  # bytes of a program; others: 10 GB
 TIMED = ("GraphSAGE", "GraphSAGE with LABOR", "small batches")
 ON_BLOCKS = "PyG's layers on Ramet's blocks"
 DGL = "DGL"
-PYG = ("PyG, NeighborLoader and trim_to_layer", "PyG, blocks by hand")
 
 
 def store_of(chosen, case: str):
@@ -49,8 +47,6 @@ def programs(chosen, case: str, kept: bool) -> Iterator[tuple[str, str, list[str
     yield sys.executable, "ramet_train_step.py", ["keep"] if kept else [], variants
     if "dgl" in chosen.peers:
         yield chosen.peers["dgl"], "dgl_train_step.py", [], ["GraphBolt, LABOR, and DGL" if sampler == "labor" else DGL]
-    if "pyg" in chosen.peers and sampler == "uniform" and not kept:
-        yield chosen.peers["pyg"], "pyg_train_step.py", [], list(PYG)
 
 
 def start(stack, store, case: str, threads: int, kept: bool, program: tuple) -> tuple[Peer, list[str]]:
@@ -116,7 +112,7 @@ def add_case(report: Report, chosen, case: str, threads: int) -> None:
 @benchmark(
     "A training step",
     extend={"--case": some_of(TIMED)},
-    peers=("pyg", "dgl"),
+    peers=("dgl",),
 )
 def main(chosen, report: Report) -> None:
     for case in chosen.case or TIMED:

@@ -1,4 +1,4 @@
-"""Training on several types: `types_train_step.py STORE CASE THREADS MODULE`. Answers as runs.py says.
+"""Training on several types: `types_train_step.py STORE CASE THREADS MODULE`. Answers as runs.py says; one variant.
 
 MODULE is torch_geometric.loader, with PyG's trim_to_layer, or ramet.pyg: the same model after `ramet.nn.from_pyg`.
 """
@@ -14,45 +14,31 @@ from pyg_program import OF_TYPES, WholeTypes, count_hops_of_types, labels, make_
 from torch_geometric.utils import trim_to_layer
 from train_cases import BATCH
 
-OURS = "ramet.pyg"
-
-
-def data_of(store: str, module: str):
-    """The data and its seeds; (node types, edge types)."""
-    if module != OURS:
-        data, seeds = make_hetero_data(Path(store), shuffled=False)
-        return data, seeds, data.metadata()
-    import ramet
-
-    ramet.keep_memory()
-    graph = ramet.open(store)
-    return graph, ("paper", "train"), (graph.node_types, graph.edge_types)
-
-
-def model_of(name: str, width: int, metadata, module: str) -> torch.nn.Module:
-    torch.manual_seed(0)
-    model = WholeTypes(metadata, OF_TYPES[name], width, trim=None if module == OURS else trim_to_layer)
-    if module == OURS:
-        import ramet.nn
-
-        ramet.nn.from_pyg(model)
-    return model
-
 
 def main():
     store, case, _ = runs.arguments()
     name, module = sys.argv[2], sys.argv[4]
-    data, seeds, metadata = data_of(store, module)
+    ours = module == "ramet.pyg"
+    torch.manual_seed(0)
+    if ours:
+        import ramet.nn
+
+        ramet.keep_memory()
+        data, seeds = ramet.open(store), ("paper", "train")
+        model = WholeTypes((data.node_types, data.edge_types), OF_TYPES[name], case.hidden)
+        ramet.nn.from_pyg(model)
+    else:
+        data, seeds = make_hetero_data(Path(store), shuffled=False)
+        model = WholeTypes(data.metadata(), OF_TYPES[name], case.hidden, trim_to_layer)
     options = {"input_nodes": seeds, "batch_size": BATCH, "shuffle": True, "is_sorted": True}
 
     def batches_of(loader):
         for batch in forever(loader):
-            if module != OURS:
+            if not ours:
                 count_hops_of_types(batch, len(case.fanouts))
             yield batch
 
     batches = batches_of(importlib.import_module(module).NeighborLoader(data, list(case.fanouts), **options))
-    model = model_of(name, case.hidden, metadata, module)
     with torch.no_grad():
         model(next(batches))  # which makes lazy parameters
     run = runs.Run(model, lambda model, batch: (model(batch), labels(batch)), batches)
