@@ -59,9 +59,7 @@ class Side:
         self.count, self.losses, self.turns = 1, [], ([], [])
 
     def turn(self, kept: bool) -> dict:
-        answer = self.peer.ask(
-            "turn", "ramet.nn", self.count, self._leads[kept]
-        )  # the variant of the only one with several
+        answer = self.peer.ask("turn", "ramet.nn", self.count, self._leads[kept])
         self.losses += answer["losses"]
         self.turns[kept].append(answer)
         return answer
