@@ -59,7 +59,7 @@ def start(stack, store, case: str, threads: int, kept: bool, program: tuple) -> 
 
 
 def measure(chosen, case: str, threads: int, kept: bool, at_once: bool, results: dict) -> list[float]:
-    """Adds {variant: {"times", "loss", "peak"}} to `results`; the seconds of the floor."""
+    """Adds {variant: {"times", "losses", "peak"}} to `results`; the seconds of the floor."""
     rounds, count = (1, 1) if chosen.small else (3, 40 if case == "small batches" else 4)
     floors: list[float] = []
     store = store_of(chosen, case)
@@ -98,7 +98,7 @@ def add_case(report: Report, chosen, case: str, threads: int) -> None:
         times = [figure.text(1, 1000) for figure in (data, train, total)]
         speedup = f"{peer.median / total.median:.1f}" if peer else ""
         share = f"{Figure(floors).median / total.median:.2f}" if floors else ""
-        lines.append([name, *times, speedup, share, f"{result['peak'] / 1e9:.1f}", f"{result['loss']:.3f}"])
+        lines.append([name, *times, speedup, share, f"{result['peak'] / 1e9:.1f}", f"{result['losses'][-1]:.3f}"])
         report.absolute(f"{title}: {name}, s", total)
         if peer and name.startswith(OURS):
             report.ratio(f"{title}: DGL over {name}", Figure([peer.median / value for value in total.values]))

@@ -72,7 +72,7 @@ class Run:
         LIBRARY.malloc_trim(0)
         times, losses = [step[:2] for step in steps[lead:]], [step[2] for step in steps]
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        return {"times": times, "loss": losses[-1], "losses": losses, "peak": peak(), "parameters": parameters}
+        return {"times": times, "losses": losses, "peak": peak(), "parameters": parameters}
 
 
 def serve(run_of: Callable[[str], Run], **more: Callable) -> None:
