@@ -1,7 +1,7 @@
 """Seconds of an epoch, and memory, of GraphSAGE, GAT, R-GCN and HGT on three graphs: Ramet beside PyG and DGL.
 
 1024 seeds, hidden 256, Adam, 2 torch threads. GraphSAGE and GAT, with 4 heads of 64, have 3 layers at [15, 10, 5].
-R-GCN, a SAGEConv for each edge type, and HGT, with 4 heads of 16, have 2 layers at [5, 5] of each edge
+R-GCN, a SAGEConv for each edge type, and HGT, with 4 heads of 16, have 2 layers at [5, 3] of each edge
 type. HGT has hidden 64, which memory holds.
 
 "products" is like ogbn-products: 2.45 M nodes, 118 M edges, 128 float32 features. "papers" is a sixteenth of a graph
@@ -10,8 +10,8 @@ like ogbn-papers100M: 6.9 M nodes, 101 M edges, 128 float16 features. "mag" is l
 
 An epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end. A
 batch is the wait for the loader ("data") and the step ("train"). Every program is a process of its own. All take turns
-of about 2 seconds. What leads a turn does not count: two batches of Ramet, whose loader works ahead, and one of a peer
-with memory kept.
+of about 2 seconds. What leads a turn does not count: up to two batches of Ramet, whose loader works ahead, and one
+of a peer with memory kept.
 
 Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model after
 `ramet.nn.from_pyg`, which leaves HGTConv as PyG's. It calls `ramet.keep_memory()`. PyG is its NeighborLoader, which
@@ -59,7 +59,7 @@ class Side:
         self.count, self.losses, self.turns = 1, [], ([], [])
 
     def turn(self, kept: bool) -> dict:
-        answer = self.peer.ask("turn", "ramet.nn", self.count, self._leads[kept])
+        answer = self.peer.ask("turn", "ramet.nn", self.count, min(self._leads[kept], self.count))
         self.losses += answer["losses"]
         self.turns[kept].append(answer)
         return answer

@@ -28,6 +28,6 @@ CASES = {
     "GraphSAGE with LABOR": Case("sage", (15, 10, 5), 256, sampler="labor"),
     "GAT, 4 heads of 64": Case("gat", (15, 10, 5), 256, heads=4),
     "small batches": Case("sage", (4, 4), 128),
-    "R-GCN": Case("types", (5, 5), 256),
-    "HGT": Case("types", (5, 5), 64, heads=4),
+    "R-GCN": Case("types", (5, 3), 256),
+    "HGT": Case("types", (5, 3), 64, heads=4),
 }
