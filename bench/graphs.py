@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from harness import arrays, default_data, options, planted, products, rmat, some_of
+from harness import arrays, default_data, generated, options, planted, products, rmat, some_of
 from temporal_data import random_times
 
 import ramet
@@ -87,6 +87,14 @@ def mag(chosen) -> Path:
         graph = ramet.from_edge_index(edges, counts, nodes=nodes, splits={"train": {"paper": train}})
         ramet.save(graph, store)
     return store
+
+
+def papers(chosen) -> Path:
+    """A sixteenth of the graph like ogbn-papers100M: 6.9 M nodes, 101 M directed edges, 172 classes, 128 float16
+    features; 75,000 nodes are for training."""
+    whole = {"num_nodes": 6_941_247, "num_edges": 100_980_367, "communities": 694}
+    small = {"num_nodes": 5_000, "num_edges": 72_000, "communities": 172, "train_fraction": 0.6, "labeled": 0.7}
+    return generated(chosen, "papers-16th", preset="papers100m", **(small if chosen.small else whole))
 
 
 def reddit(chosen) -> Path:

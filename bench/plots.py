@@ -9,16 +9,15 @@ OURS, THEIRS = "#2a7f62", "#b9bec5"
 # Of the README: page, title, column, and bars: label, the first cells of the row.
 PANELS = (
     (
-        "pyg_training",
-        "training PyG's GraphSAGE: s per batch",
-        "s per batch",
+        "epochs",
+        "GraphSAGE on products: s per epoch",
+        "s per epoch",
         {
-            "PyG": "GraphSAGE, trim_to_layer | PyG, 0 workers",
-            "PyG at best": "GraphSAGE, trim_to_layer | PyG, memory kept",
-            "DGL": "GraphSAGE, trim_to_layer | DGL",
-            "DGL at best": "GraphSAGE, trim_to_layer | DGL, memory kept",
-            "Ramet, one import": "GraphSAGE, trim_to_layer | one import",
-            "Ramet, from_pyg": "GraphSAGE, trim_to_layer | and from_pyg",
+            "PyG": "PyG",
+            "PyG, memory kept": "PyG, memory kept",
+            "DGL": "DGL",
+            "DGL, memory kept": "DGL, memory kept",
+            "Ramet": "Ramet",
         },
     ),
     (
@@ -77,5 +76,5 @@ def value_of(page: Path, row: str, column: str) -> float:
         if column in cells:
             header = cells
         elif header and line.startswith(f"| {row} |"):
-            return float(re.match(r"[\d.]+", cells[header.index(column)]).group())
+            return float(re.match(r"[\d.,]+", cells[header.index(column)]).group().replace(",", ""))
     raise KeyError(f"{page} has no row {row!r} in a table with {column!r}")

@@ -15,14 +15,14 @@ import torch.nn.functional as F
 from changes import trains
 from harness import arrays, forever, seconds_each
 from torch_geometric.data import Data, HeteroData
-from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, SAGEConv
+from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, HGTConv, SAGEConv
 from torch_geometric.utils import trim_to_layer
 
 BATCH = 1024
 HIDDEN = 256
 TRIMMED = "GraphSAGE, trim_to_layer"
 REDDIT = "GraphSAGE, Reddit's shape"
-CLASSES_OF_TYPES = 349  # of ogbn-mag; labels are the seeds' numbers
+CLASSES_OF_TYPES = 349  # of ogbn-mag; a label is the largest of the first columns of the seed's row
 THREADS = 2
 LEAD = 2  # batches at the head of a turn that do not count: the first of each worker
 
@@ -93,24 +93,32 @@ class Whole(torch.nn.Module):
 
 
 class WholeTypes(torch.nn.Module):
-    """The same with types of nodes, of which some have no rows but a number for each type."""
+    """The same with types of nodes, of which some have no rows but a number for each type. trim: PyG's."""
 
-    def __init__(self, metadata, conv, classes: int):
+    def __init__(self, metadata, conv, width: int = HIDDEN, trim=None):
         super().__init__()
-        self.first = torch.nn.ModuleDict({t: torch.nn.LazyLinear(HIDDEN) for t in metadata[0]})
-        self.convs = torch.nn.ModuleList(conv(metadata) for _ in range(2))
-        self.last = torch.nn.Linear(HIDDEN, classes)
+        self.first = torch.nn.ModuleDict({t: torch.nn.LazyLinear(width) for t in metadata[0]})
+        self.convs = torch.nn.ModuleList(conv(metadata, width) for _ in range(2))
+        self.last = torch.nn.Linear(width, CLASSES_OF_TYPES)
+        self.trim = trim
 
     def forward(self, batch):
         x = {t: self.first[t](batch[t].get("x", torch.ones(batch[t].num_nodes, 1))) for t in batch.node_types}
-        for conv in self.convs:
-            x = {t: rows.relu() for t, rows in conv(x, batch.edge_index_dict).items()}
+        edges = batch.edge_index_dict
+        for i, conv in enumerate(self.convs):
+            if self.trim:
+                x, edges, _ = self.trim(i, batch.num_sampled_nodes_dict, batch.num_sampled_edges_dict, x, edges)
+            x = {t: rows.relu() for t, rows in conv(x, edges).items()}
         return self.last(x["paper"])[: batch["paper"].batch_size]
 
 
-def relations(metadata):
+def relations(metadata, width: int):
     """R-GCN with a mean for each type of edges."""
-    return HeteroConv({t: SAGEConv((-1, -1), HIDDEN) for t in metadata[1]})
+    return HeteroConv({t: SAGEConv((-1, -1), width) for t in metadata[1]})
+
+
+def attention(metadata, width: int):
+    return HGTConv(width, width, metadata, heads=4)
 
 
 MODELS = {  # that takes the widths of rows and classes
@@ -121,13 +129,13 @@ MODELS = {  # that takes the widths of rows and classes
     "cora": partial(GraphSAGE, num_layers=2, hidden_channels=64, dropout=0.5),
     "amazon_computers": partial(GraphSAGE, num_layers=2, hidden_channels=64, dropout=0.5),
 }
-OF_TYPES = {"R-GCN": relations}
+OF_TYPES = {"R-GCN": relations, "HGT": attention}
 
 
 def make_model(name: str, data, trim=trim_to_layer) -> torch.nn.Module:
     torch.manual_seed(0)
     if name in OF_TYPES:
-        return WholeTypes(data.metadata(), OF_TYPES[name], CLASSES_OF_TYPES)
+        return WholeTypes(data.metadata(), OF_TYPES[name])
     classes = int(data.y.max()) + 1
     if name == TRIMMED:
         return Trimmed([data.num_features, HIDDEN, HIDDEN, classes], trim)
@@ -147,10 +155,28 @@ def count_hops(batch, num_hops: int):
     return nodes, edges
 
 
+def count_hops_of_types(batch, num_hops: int) -> None:
+    """The same by type, kept in the batch."""
+    nodes = {t: [batch[t].get("batch_size", 0)] for t in batch.node_types}
+    edges = {t: [] for t in batch.edge_types}
+    for _ in range(num_hops):
+        before = {t: sum(counts) for t, counts in nodes.items()}
+        known = dict(before)
+        for (src, relation, dst), counts in edges.items():
+            row, col = batch[src, relation, dst].edge_index
+            found = int(torch.searchsorted(col, before[dst]))
+            counts.append(found - sum(counts))
+            known[src] = max(known[src], int(row[:found].max()) + 1 if found else 0)
+        for t, counts in nodes.items():
+            counts.append(known[t] - before[t])
+    batch.set_value_dict("num_sampled_nodes", nodes)
+    batch.set_value_dict("num_sampled_edges", edges)
+
+
 def labels(batch) -> torch.Tensor:
     if "y" in batch:
         return batch.y[: batch.batch_size]
-    return batch["paper"].n_id[: batch["paper"].batch_size] % CLASSES_OF_TYPES
+    return batch["paper"].x[: batch["paper"].batch_size, :16].argmax(1)
 
 
 def train_step(model, optimizer, batch) -> float:

@@ -5,8 +5,7 @@ layers on products [15, 10, 5], 2 on the graph like ogbn-mag [10, 10], whose nod
 on one of Reddit's shape [25, 10]. "trim_to_layer" is PyG's documented program; the others compute a row for every node
 of a batch, as most programs do. PyG samples with torch-sparse in the loop's process, for GraphSAGE in 2 worker
 processes, too. Ours keeps freed memory by itself once page faults cost a tenth of a step; "memory kept" has the same
-settings from its start. "Blocks" are the same layers in a program of another form: a layer computes the destinations of
-its hop alone. The small real graphs have hidden 64 and dropout, and a batch reaches most of their nodes.
+settings from its start. The small real graphs have hidden 64 and dropout, and a batch reaches most of their nodes.
 
 One process ends before the next begins, since memory does not hold all. The first batches of a turn do not count. An
 epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end.
@@ -16,7 +15,6 @@ Before ours are timed, their rows of the seeds are compared with those of PyG's 
 from __future__ import annotations
 
 import gc
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,22 +45,21 @@ def real(name: str, chosen) -> Path | None:
 
 @dataclass(frozen=True)
 class Case:
-    """What a program trains on; `blocks`: the same training in train_cases.py; `batches`: of a turn."""
+    """What a program trains on; `batches`: of a turn."""
 
     store: object
     fanouts: list[int]
     kind: str = "data"
-    blocks: str | None = None
     workers: tuple[int, ...] = (0,)
     batches: tuple[int, int] = (2, 6)  # of a slow variant, and of a quick one
 
 
 CASES = {
-    TRIMMED: Case(products, [15, 10, 5], blocks="GraphSAGE", workers=(0, 2)),
+    TRIMMED: Case(products, [15, 10, 5], workers=(0, 2)),
     "GraphSAGE": Case(products, [15, 10, 5], workers=(0, 2)),
     "GAT": Case(products, [15, 10, 5]),
     "GIN": Case(products, [15, 10, 5]),
-    REDDIT: Case(reddit, [25, 10], blocks="Reddit's shape", workers=(0, 2), batches=(4, 12)),
+    REDDIT: Case(reddit, [25, 10], workers=(0, 2), batches=(4, 12)),
     "R-GCN": Case(mag, [10, 10], "hetero"),
     "cora": Case(partial(real, "cora"), [-1, -1], batches=(40, 40)),
     "amazon_computers": Case(partial(real, "amazon_computers"), [25, 10], batches=(40, 40)),
@@ -115,26 +112,10 @@ def of_pyg(chosen, name: str, store, repetitions: int) -> dict[str, Figure]:
     return figures
 
 
-def on_blocks(chosen, name: str, store, repetitions: int) -> dict[str, Figure]:
-    """`ramet.nn` on blocks, and DGL."""
-    programs = {"ramet.nn on blocks, memory kept": (sys.executable, "ramet_train_step.py", "ramet.nn", ["keep"], KEPT)}
-    if "dgl" in chosen.peers:
-        for what, environment in (("DGL", {}), ("DGL, memory kept", KEPT)):
-            programs[what] = (chosen.peers["dgl"], "dgl_train_step.py", "DGL", [], environment)
-    figures = {}
-    for what, (python, file, variant, more, environment) in programs.items():
-        with Peer(python, file, store, CASES[name].blocks, 2, *more, environment=environment) as peer:
-            turns = [peer.ask("turn", variant, CASES[name].batches[1])["times"] for _ in range(repetitions)]
-        figures[what] = Figure([sum(map(sum, times)) / len(times) for times in turns])
-    return figures
-
-
 def measure(chosen, name: str, store) -> tuple[dict[str, Figure], int]:
     """The seconds of a batch by variant, and the number of batches in an epoch."""
     case, repetitions = CASES[name], 1 if chosen.small else 2
     figures = of_pyg(chosen, name, store, repetitions) if "pyg" in chosen.peers else {}
-    if case.blocks:
-        figures |= on_blocks(chosen, name, store, repetitions)
     data, seeds = make_data(store, shuffled=True) if case.kind == "data" else make_hetero_data(store)
     check(name, data, seeds, case.fanouts)
     program = Program(ramet.pyg.NeighborLoader, data, seeds, case.fanouts)
@@ -162,7 +143,7 @@ def rows(name: str, figures: dict[str, Figure], num_batches: int, report: Report
 @benchmark(
     "Programs written for PyG: training",
     extend={"--case": some_of(CASES)},
-    peers=("pyg", "dgl"),
+    peers=("pyg",),
 )
 def main(chosen, report: Report) -> None:
     lines = []

@@ -37,12 +37,12 @@ from runner.runner import Runner
 from runner.step import FAILED, PASSED, Result, Step
 
 QUICK = (
+    "epochs",
     "micro",
     "sampling",
     "gather",
     "disk_rows",
     "disk_training",
-    "end_to_end",
     "aggregate",
     "train_step",
     "pipeline",

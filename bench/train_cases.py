@@ -11,7 +11,7 @@ LEAD = 2  # batches at the head of a turn that do not count
 
 @dataclass(frozen=True)
 class Case:
-    layer: str  # "sage": the mean; "gat": attention
+    layer: str  # "sage": the mean; "gat": attention; "types": several types, the models of pyg_program.OF_TYPES
     fanouts: tuple[int, ...]  # the seeds' hop first
     hidden: int
     sampler: str = "uniform"
@@ -28,5 +28,6 @@ CASES = {
     "GraphSAGE with LABOR": Case("sage", (15, 10, 5), 256, sampler="labor"),
     "GAT, 4 heads of 64": Case("gat", (15, 10, 5), 256, heads=4),
     "small batches": Case("sage", (4, 4), 128),
-    "Reddit's shape": Case("sage", (25, 10), 256),
+    "R-GCN": Case("types", (5, 3), 256),
+    "HGT": Case("types", (5, 3), 64, heads=4),
 }

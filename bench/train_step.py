@@ -1,9 +1,8 @@
-"""Seconds of a training step: `ramet.nn` on Ramet's blocks, beside PyG and DGL with their own layers and loaders.
+"""Seconds of a training step: `ramet.nn` on Ramet's blocks, beside PyG's layers on these, and DGL.
 
 Adam, 1024 seeds of products, 128 features, 2 torch threads; "small batches" have a graph of 170,000 nodes and 40
 classes, as ogbn-arxiv. "data" is the wait for the loader; "train" is forward, backward and the optimizer's step. Our
-loader works ahead on the same cores, which shows in "train". PyG's and DGL's loaders have 0 workers. "trim_to_layer" is
-PyG's documented way. "blocks by hand" passes each layer the destinations of its hop alone, which PyG does not document.
+loader works ahead on the same cores, which shows in "train". DGL's loader has 0 workers.
 
 "memory kept" are processes that keep freed memory: ours by ramet.keep_memory(), the peers by the same settings of
 malloc, given in the environment. "floor" is the products of matrices of the layers alone, forward and backward, in
@@ -26,11 +25,10 @@ from train_cases import CASES
 
 KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000", "MALLOC_TOP_PAD_": "67108864"}
 OURS, FUSED = "ramet.nn", "ramet.nn, fuse=True"
-NEEDS = {"GAT, 4 heads of 64": 13e9, "small batches": 1e9}  # bytes of a program; others: 10 GB
-TIMED = ("GraphSAGE", "GraphSAGE with LABOR", "GAT, 4 heads of 64", "small batches")
+NEEDS = {"small batches": 1e9}  # bytes of a program; others: 10 GB
+TIMED = ("GraphSAGE", "GraphSAGE with LABOR", "small batches")
 ON_BLOCKS = "PyG's layers on Ramet's blocks"
 DGL = "DGL"
-PYG = ("PyG, NeighborLoader and trim_to_layer", "PyG, blocks by hand")
 
 
 def store_of(chosen, case: str):
@@ -49,8 +47,6 @@ def programs(chosen, case: str, kept: bool) -> Iterator[tuple[str, str, list[str
     yield sys.executable, "ramet_train_step.py", ["keep"] if kept else [], variants
     if "dgl" in chosen.peers:
         yield chosen.peers["dgl"], "dgl_train_step.py", [], ["GraphBolt, LABOR, and DGL" if sampler == "labor" else DGL]
-    if "pyg" in chosen.peers and sampler == "uniform" and not kept:
-        yield chosen.peers["pyg"], "pyg_train_step.py", [], list(PYG)
 
 
 def start(stack, store, case: str, threads: int, kept: bool, program: tuple) -> tuple[Peer, list[str]]:
@@ -63,7 +59,7 @@ def start(stack, store, case: str, threads: int, kept: bool, program: tuple) -> 
 
 
 def measure(chosen, case: str, threads: int, kept: bool, at_once: bool, results: dict) -> list[float]:
-    """Adds {variant: {"times", "loss", "peak"}} to `results`; the seconds of the floor."""
+    """Adds {variant: {"times", "losses", "peak"}} to `results`; the seconds of the floor."""
     rounds, count = (1, 1) if chosen.small else (3, 40 if case == "small batches" else 4)
     floors: list[float] = []
     store = store_of(chosen, case)
@@ -102,7 +98,7 @@ def add_case(report: Report, chosen, case: str, threads: int) -> None:
         times = [figure.text(1, 1000) for figure in (data, train, total)]
         speedup = f"{peer.median / total.median:.1f}" if peer else ""
         share = f"{Figure(floors).median / total.median:.2f}" if floors else ""
-        lines.append([name, *times, speedup, share, f"{result['peak'] / 1e9:.1f}", f"{result['loss']:.3f}"])
+        lines.append([name, *times, speedup, share, f"{result['peak'] / 1e9:.1f}", f"{result['losses'][-1]:.3f}"])
         report.absolute(f"{title}: {name}, s", total)
         if peer and name.startswith(OURS):
             report.ratio(f"{title}: DGL over {name}", Figure([peer.median / value for value in total.values]))
@@ -116,7 +112,7 @@ def add_case(report: Report, chosen, case: str, threads: int) -> None:
 @benchmark(
     "A training step",
     extend={"--case": some_of(TIMED)},
-    peers=("pyg", "dgl"),
+    peers=("dgl",),
 )
 def main(chosen, report: Report) -> None:
     for case in chosen.case or TIMED:

@@ -65,7 +65,7 @@ def main() -> None:
         for name, make in (("DGL", of_dgl), ("GraphBolt", of_graphbolt), ("GraphBolt LABOR", labor)):
             made[f"{name} {dtype}"] = make(indptr, indices)
             train[f"{name} {dtype}"] = tensors["train", dtype]
-    samplers.serve(made, train, tensors.get("feat"), set_threads)
+    samplers.serve(made, train, set_threads)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,7 @@ class Model(runs.Layers):
 def of_dgl(tensors, nodes, case):
     """Batches as (blocks, features, labels)."""
     indptr, indices = tensors["indptr", "int64"], tensors["indices", "int64"]
-    graph = dgl.graph(("csc", (indptr, indices, indices.new_empty(0))), num_nodes=len(indptr) - 1)
-    graph.create_formats_()
+    graph = dgl.graph(("csc", (indptr, indices, indices.new_empty(0))), num_nodes=len(indptr) - 1).formats("csc")
     graph.ndata["feat"], graph.ndata["label"] = tensors["feat"], tensors["label"]
     sampler = NeighborSampler(list(case.fanouts[::-1]), prefetch_node_feats=["feat"], prefetch_labels=["label"])
     for _, _, blocks in forever(DataLoader(graph, nodes, sampler, batch_size=BATCH, shuffle=True)):
@@ -55,7 +54,7 @@ def main():
     model = Model(case, tensors["feat"].shape[1], int(tensors["label"].max()) + 1)
     make = of_graphbolt if case.sampler == "labor" else of_dgl
     batches = make(tensors, tensors["train", "int64"], case)
-    run = runs.Run(model, lambda model, batch: (model(*batch[:2]), batch[2]), batches)
+    run = runs.Run(model, lambda model, batch: (model(batch[0], batch[1].float()), batch[2]), batches)
     runs.serve(lambda _: run)
 
 

@@ -14,7 +14,7 @@ def main() -> None:
         return nodes, len(edges)
 
     train = {"torch-sparse": tensors["train", "int64"]}
-    samplers.serve({"torch-sparse": sample}, train, tensors.get("feat"), torch.set_num_threads)
+    samplers.serve({"torch-sparse": sample}, train, torch.set_num_threads)
 
 
 if __name__ == "__main__":

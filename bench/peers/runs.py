@@ -1,11 +1,14 @@
 """What our and the peers' training programs share: runs that are continued for a few batches at a time.
 
-Such a program answers ("turn", variant, batches).
+Such a program answers ("turn", variant, batches[, batches that lead]), and ("keep",): from then on it keeps freed
+memory, with the settings of ramet.keep_memory().
 """
 
+import ctypes
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import harness
 import torch
@@ -13,6 +16,9 @@ import torch.nn.functional as F
 from changes import trains
 from train_cases import CASES, LEAD
 from trainer_processes import peak
+
+LIBRARY = ctypes.CDLL(None)
+KEEP = {-4: 0, -1: -1, -2: 64 << 20}  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_TOP_PAD
 
 
 def arguments():
@@ -58,12 +64,22 @@ class Run:
         self.optimizer.step()
         return ready - begin, time.perf_counter() - ready, loss.item()
 
-    def turn(self, count: int) -> dict:
+    def turn(self, count: int, lead: int = LEAD) -> dict:
+        """Freed memory goes back to the system at the end: others have their turns meanwhile."""
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         with trains(self.model):
-            steps = [self.step() for _ in range(LEAD + count)]
-        return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
+            steps = [self.step() for _ in range(lead + count)]
+        LIBRARY.malloc_trim(0)
+        times, losses = [step[:2] for step in steps[lead:]], [step[2] for step in steps]
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        return {"times": times, "losses": losses, "peak": peak(), "parameters": parameters}
 
 
 def serve(run_of: Callable[[str], Run], **more: Callable) -> None:
     """run_of: the run of a variant."""
-    harness.serve({"turn": lambda variant, count: run_of(variant).turn(count), **more})
+    harness.serve({"turn": lambda variant, *counts: run_of(variant).turn(*counts), "keep": keep, **more})
+
+
+def keep() -> None:
+    for setting, value in KEEP.items():
+        LIBRARY.mallopt(setting, value)

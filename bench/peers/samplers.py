@@ -1,4 +1,4 @@
-"""What the peers' sampling programs share: rates of their samplers, and of sampling with a gather."""
+"""What the peers' sampling programs share: their data, and rates of their samplers."""
 
 import sys
 import time
@@ -24,7 +24,7 @@ def tensors(dtypes=("int64",)) -> dict:
     return result
 
 
-def serve(samplers: dict[str, Callable], train: dict[str, torch.Tensor], feat, set_threads: Callable) -> None:
+def serve(samplers: dict[str, Callable], train: dict[str, torch.Tensor], set_threads: Callable) -> None:
     """Answers requests. A sampler takes (seeds, fanouts, the seeds' hop first) and returns (ids of all nodes,
     number of edges); `train` has its seeds by its name, in the dtype that it wants."""
     anchor = harness.Anchor("--small" in sys.argv)
@@ -46,15 +46,4 @@ def serve(samplers: dict[str, Callable], train: dict[str, torch.Tensor], feat, s
             edges += found
         return edges / elapsed / 1e6, len(nodes), found
 
-    def batch(name, fanouts, threads, count):
-        """Seconds per batch: sampled, and features gathered into a new tensor, as the loaders do it."""
-        set_threads(threads)
-        elapsed = 0.0
-        for seeds in batches(name, count):
-            begin = time.perf_counter()
-            nodes, _ = samplers[name](seeds, fanouts)
-            feat.index_select(0, nodes)
-            elapsed += time.perf_counter() - begin
-        return elapsed / count
-
-    harness.serve({"sample": sample, "batch": batch, "anchor": anchor})
+    harness.serve({"sample": sample, "anchor": anchor})

@@ -30,7 +30,6 @@ def small_mode(request, tmp_path_factory):
         "sampling --graph products",
         "topology",
         "gather",
-        "end_to_end",
         "labor --graph products",
         "links",
         "walks",
@@ -45,7 +44,7 @@ def small_mode(request, tmp_path_factory):
         "aggregate",
         "build_csc",
         "build_tables",
-        "train_step --case 'small batches'",
+        "epochs --case 'GAT, papers' --case 'R-GCN, mag'",
         "micro --family csc",
     ],
 )
