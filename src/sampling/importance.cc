@@ -29,16 +29,20 @@ void copy_sources(const RelationRows& task,
                   Out* out) {
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
   const Index* const of_row = stored.data() + row.begin;
-  int64_t bad = -1, bad_id = 0;  // others may write to what is read
-  edges.for_each([&](int64_t x) {
+  bool all_are = true;
+  edges.for_each([&all_are, of_row, bound, to = out](int64_t x) mutable {
     const Index id = of_row[x];
-    if (static_cast<uint64_t>(id) >= bound && bad < 0) [[unlikely]] {
-      bad = x;
-      bad_id = id;
-    }
+    all_are &= static_cast<uint64_t>(id) < bound;
+    *to++ = static_cast<Out>(id);
+  });
+  if (all_are) [[likely]]
+    return;
+  edges.for_each([&](int64_t x) {  // others may write to what is read: into what it reads
+    const Index id = of_row[x];
+    if (static_cast<uint64_t>(id) >= bound)
+      throw_bad_source(task.edges, row.begin + x, id, task.num_src_nodes);
     *out++ = static_cast<Out>(id);
   });
-  if (bad >= 0) throw_bad_source(task.edges, row.begin + bad, bad_id, task.num_src_nodes);
 }
 
 template <typename T>
