@@ -38,8 +38,11 @@ ThreadNote& inside_parallel_for() {
 // One parallel_for call. Workers may still hold it after the call returned, but then every chunk
 // is taken and they touch nothing of the caller's.
 struct Job {
-  int64_t n, grain, num_chunks;
-  const std::function<void(int64_t, int64_t)>* body;
+  Job(int64_t size, int64_t its_grain, FunctionRef<void(int64_t, int64_t)> its_body)
+      : n(size), grain(its_grain), body(its_body) {}
+
+  const int64_t n, grain, num_chunks = (n + grain - 1) / grain;
+  const FunctionRef<void(int64_t, int64_t)> body;
   std::atomic<int64_t> next_chunk{0};
   std::atomic<int64_t> chunks_done{0};
   std::atomic<bool> failed{false};
@@ -61,7 +64,7 @@ struct Job {
 
   void run_chunk(int64_t c) {
     try {
-      (*body)(c* grain, std::min(n, (c + 1) * grain));
+      body(c * grain, std::min(n, (c + 1) * grain));
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failed.exchange(true)) error = std::current_exception();
@@ -143,10 +146,7 @@ int machine_threads() {
   return threads;
 }
 
-void parallel_for(int64_t n,
-                  int64_t grain,
-                  int threads,
-                  const std::function<void(int64_t, int64_t)>& body) {
+void parallel_for(int64_t n, int64_t grain, int threads, FunctionRef<void(int64_t, int64_t)> body) {
   if (n <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   const int64_t num_chunks = (n + grain - 1) / grain;
@@ -157,11 +157,7 @@ void parallel_for(int64_t n,
       body(c * grain, std::min(n, (c + 1) * grain));
     return;
   }
-  auto job = std::make_shared<Job>();
-  job->n = n;
-  job->grain = grain;
-  job->num_chunks = num_chunks;
-  job->body = &body;
+  const auto job = std::make_shared<Job>(n, grain, body);
   pool().submit(job, std::min(threads - 1, kMaxWorkers));
   job->work();
   job->wait();

@@ -7,7 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+
+#include "base/function_ref.h"
 
 namespace ramet {
 
@@ -22,6 +23,6 @@ namespace ramet {
 void parallel_for(int64_t n,
                   int64_t grain,
                   int threads,
-                  const std::function<void(int64_t begin, int64_t end)>& body);
+                  FunctionRef<void(int64_t begin, int64_t end)> body);
 
 }  // namespace ramet

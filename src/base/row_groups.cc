@@ -97,7 +97,7 @@ RowGroups::RowGroups(std::span<const RowList> lists, int64_t num_rows, int64_t b
   }
 }
 
-void RowGroups::visit(int threads, const std::function<void(const RowBucket&)>& body) {
+void RowGroups::visit(int threads, FunctionRef<void(const RowBucket&)> body) {
   const auto buckets = static_cast<int64_t>(starts_.size()) - 1;
   parallel_for(buckets, 1, threads, [&](int64_t first, int64_t last) {
     std::vector<RowEntry> scratch;

@@ -11,10 +11,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "ramet/row_list.h"
 
 namespace ramet {
@@ -49,7 +49,7 @@ class RowGroups {
   RowGroups(std::span<const RowList> lists, int64_t num_rows, int64_t begin, int64_t end);
 
   // Calls body(bucket) for all buckets, on at most `threads` threads. Once.
-  void visit(int threads, const std::function<void(const RowBucket&)>& body);
+  void visit(int threads, FunctionRef<void(const RowBucket&)> body);
 
  private:
   [[nodiscard]] size_t bucket_of(int64_t row) const {

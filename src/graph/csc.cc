@@ -8,6 +8,7 @@
 #include "ramet/csc.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>

@@ -25,11 +25,8 @@ std::vector<std::string> ArrayFaults::take(const std::string& location) && {
   return std::move(sentences_);
 }
 
-bool Faults::check(const std::string& location,
-                   int64_t n,
-                   int64_t entry_bytes,
-                   const Check& check,
-                   int64_t grain) {
+bool Faults::check(
+    const std::string& location, int64_t n, int64_t entry_bytes, Check check, int64_t grain) {
   ArrayFaults found;
   for (int64_t first = 0; first < n; first += grain * kPieces) {
     const int64_t count = std::min(grain * kPieces, n - first);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "ramet/array.h"
 #include "ramet/error.h"
 #include "ramet/progress.h"
@@ -43,7 +43,7 @@ class ArrayFaults {
 // The faults of a graph, array by array. What is found does not depend on threads. For one thread.
 class Faults {
  public:
-  using Check = std::function<void(int64_t begin, int64_t end, ArrayFaults& found)>;
+  using Check = FunctionRef<void(int64_t begin, int64_t end, ArrayFaults& found)>;
 
   // total: bytes of the arrays that will be checked, for progress.
   Faults(int threads, int64_t total, Progress progress)
@@ -54,7 +54,7 @@ class Faults {
   bool check(const std::string& location,
              int64_t n,
              int64_t entry_bytes,
-             const Check& check,
+             Check check,
              int64_t grain = 1 << 20);
 
   [[nodiscard]] int threads() const noexcept { return threads_; }

@@ -101,7 +101,7 @@ bool for_each_range(const int64_t* indptr,
                     int64_t num_edges,
                     int64_t edge_bytes,
                     int threads,
-                    const std::function<bool(int64_t, int64_t)>& body) {
+                    FunctionRef<bool(int64_t, int64_t)> body) {
   // Edges before a destination, and destinations: what its work begins with. Ascending, unless
   // offsets are damaged, and then any range will do.
   const auto begin_of = [&](int64_t work) {

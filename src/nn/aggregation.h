@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
+#include "base/function_ref.h"
 #include "kernels/cpu/aggregate.h"
 #include "ramet/aggregate.h"
 #include "ramet/table.h"
@@ -49,7 +49,7 @@ void require_columns_of_device(const Array& rows, const char* what);
                                   int64_t num_edges,
                                   int64_t edge_bytes,
                                   int threads,
-                                  const std::function<bool(int64_t, int64_t)>& body);
+                                  FunctionRef<bool(int64_t, int64_t)> body);
 
 // The same of a kernel.
 [[nodiscard]] bool run_kernel(const AggregateArgs& args,

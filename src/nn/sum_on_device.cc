@@ -30,6 +30,24 @@ void check_edges(const Array& indptr, const Array& indices, int64_t num_dst) {
     throw_invalid("indices are ", indices.describe(), ", expected int32");
 }
 
+CudaEdgeSumArgs edge_sums(const Array& indptr,
+                          const Array& indices,
+                          const Array& rows,
+                          const Array* weights,
+                          const Array& out) {
+  return {.indptr = static_cast<const int64_t*>(indptr.data),
+          .indices = static_cast<const int32_t*>(indices.data),
+          .num_dst = out.rows(),
+          .num_edges = indices.rows(),
+          .x = rows.data,
+          .dtype = rows.dtype,
+          .num_rows = rows.rows(),
+          .width = width_of(rows),
+          .weights = weights == nullptr ? nullptr : static_cast<const float*>(weights->data),
+          .out = out.data,
+          .out_dtype = out.dtype};
+}
+
 }  // namespace
 
 void sum_on_device(const Array& indptr,
@@ -46,21 +64,9 @@ void sum_on_device(const Array& indptr,
   const int64_t heads = heads_of({.weights = weights}, x, indices.rows());
   require_on_device_of(out, indptr, indices, weights);
   require_on(out.device, x, "x");
-  require_cuda().sum_edges(
-      out.device,
-      {.indptr = static_cast<const int64_t*>(indptr.data),
-       .indices = static_cast<const int32_t*>(indices.data),
-       .num_dst = out.rows(),
-       .num_edges = indices.rows(),
-       .x = x.data,
-       .dtype = x.dtype,
-       .num_rows = x.rows(),
-       .width = width_of(x),
-       .weights = weights == nullptr ? nullptr : static_cast<const float*>(weights->data),
-       .heads = heads,
-       .out = out.data,
-       .out_dtype = out.dtype},
-      stream);
+  CudaEdgeSumArgs args = edge_sums(indptr, indices, x, weights, out);
+  args.heads = heads;
+  require_cuda().sum_edges(out.device, args, stream);
 }
 
 void aggregate_table_on_device(const Array& indptr,
@@ -87,26 +93,15 @@ void aggregate_table_on_device(const Array& indptr,
   require_on_device_of(out, indptr, indices, weights);
   require_on(out.device, rows, "the table");
   require_on(out.device, ids, "ids");
-  const bool is_scaled = table.table().has_scale();
-  require_cuda().sum_edges(
-      out.device,
-      {.indptr = static_cast<const int64_t*>(indptr.data),
-       .indices = static_cast<const int32_t*>(indices.data),
-       .num_dst = out.rows(),
-       .num_edges = indices.rows(),
-       .x = rows.data,
-       .dtype = rows.dtype,
-       .num_rows = rows.rows(),
-       .width = width_of(rows),
-       .ids = static_cast<const int64_t*>(ids.data),
-       .num_ids = ids.rows(),
-       .scale = is_scaled ? static_cast<const float*>(scale.data) : nullptr,
-       .scales_rows = is_scaled && table.table().encoding() == Encoding::kInt8ScaledByRow,
-       .weights = weights == nullptr ? nullptr : static_cast<const float*>(weights->data),
-       .is_mean = options.reduce == Reduce::kMean,
-       .out = out.data,
-       .out_dtype = out.dtype},
-      stream);
+  CudaEdgeSumArgs args = edge_sums(indptr, indices, rows, weights, out);
+  args.ids = static_cast<const int64_t*>(ids.data);
+  args.num_ids = ids.rows();
+  if (table.table().has_scale()) {
+    args.scale = static_cast<const float*>(scale.data);
+    args.scales_rows = table.table().encoding() == Encoding::kInt8ScaledByRow;
+  }
+  args.is_mean = options.reduce == Reduce::kMean;
+  require_cuda().sum_edges(out.device, args, stream);
 }
 
 }  // namespace ramet

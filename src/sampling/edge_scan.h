@@ -4,182 +4,110 @@
 // only afterwards, so what is accepted is collected by piece and then moved to arrays of the right
 // size. Pieces are pure functions of their rows and may run on several threads; relabeling, which
 // fixes the order of new nodes, is done by one.
+//
+// A rule is one call per piece, and does not depend on the types of ids and positions.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <numeric>
+#include <memory>
 #include <span>
-#include <tuple>
 #include <vector>
 
-#include "base/fanout.h"
+#include "base/function_ref.h"
 #include "base/grow_array.h"
-#include "base/parallel.h"
 #include "base/prefetch.h"
-#include "excluded_edges.h"
 #include "relation_builder.h"
 #include "rows.h"
 
 namespace ramet {
 
-// Which in-edges of a row a rule draws from: all. RemainingEdges holds those back that are
-// excluded, and EdgesInTime (edges_in_time.h) more.
-struct EveryEdge {
-  struct Numbers {
-    int64_t degree;
-    [[nodiscard]] int64_t size() const { return degree; }
-    int64_t operator[](int64_t j) const { return j; }
-    void copy(int64_t j, int64_t count, int64_t* out) const { std::iota(out, out + count, j); }
-  };
-  template <typename Index>
-  Numbers of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
-    return {row.degree};
-  }
-};
+inline constexpr int64_t kPieceRows = 4096;
 
-template <typename Id>
-class RemainingEdges {
+// Integers of 32 or of 64 bits, in memory that is kept.
+class GrowIds {
  public:
-  explicit RemainingEdges(const RelationTask<Id>& task) : task_(task) {}
-
-  template <typename Index>
-  RemainingNumbers of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
-    return {row, task_.excluded_in(row)};
+  void start(bool is_narrow) { is_narrow_ = is_narrow; }
+  // Makes room for `size`; the first `kept` stay.
+  void reserve(int64_t size, int64_t kept) {
+    if (is_narrow_) return narrow_.reserve(static_cast<size_t>(size), static_cast<size_t>(kept));
+    wide_.reserve(static_cast<size_t>(size), static_cast<size_t>(kept));
+  }
+  // Calls body with the first of them, as a pointer.
+  template <typename Body>
+  void with(Body&& body) const {
+    if (is_narrow_) return body(narrow_.data());
+    body(wide_.data());
+  }
+  [[nodiscard]] int64_t operator[](int64_t i) const {
+    return is_narrow_ ? narrow_.data()[i] : wide_.data()[i];
   }
 
  private:
-  const RelationTask<Id>& task_;
+  bool is_narrow_ = false;
+  GrowArray<int32_t> narrow_;
+  GrowArray<int64_t> wide_;
 };
 
-inline constexpr int64_t kPieceRows = 4096;
-
-// Asks for the sources of a row that will be read soon.
-template <typename Index>
-void request_sources(std::span<const Index> stored, const Row& row) {
-  constexpr int64_t kMostBytes = 2048, kLine = 64;  // the hardware sees the rest
-  const auto* first = reinterpret_cast<const char*>(stored.data() + row.begin);
-  const int64_t bytes = row.degree * static_cast<int64_t>(sizeof(Index));
-  for (int64_t at = 0; at < std::min(bytes, kMostBytes); at += kLine)
-    prefetch(first + at);
-}
-
-// The rows of destinations `begin` to `end`.
-template <typename Id>
-std::vector<Row> read_piece(const RelationTask<Id>& task, int64_t begin, int64_t end) {
-  std::vector<Row> rows;
-  rows.reserve(static_cast<size_t>(end - begin));
-  for_each_row(task.edges, task.dst_rows, task.dst_nodes(), begin, end,
-               [&](int64_t, const Row& row) { rows.push_back(row); });
-  read_ahead_rows(task.edges, rows, task.fanout);
-  return rows;
-}
-
-// Calls body(i, row) for destinations `begin` to `end`, whose sources are requested some rows
-// ahead, unless the reader's reads_sources() says no. What else it reads its request(stored, row)
-// or request(stored, row, i) asks for.
-template <typename Id, typename Index, typename Reader, typename Body>
-void for_each_row_ahead(const RelationTask<Id>& task,
-                        std::span<const Index> stored,
-                        Reader& reader,
-                        int64_t begin,
-                        int64_t end,
-                        Body&& body) {
-  constexpr size_t kRowsAhead = 8, kReaderAhead = 4;
-  bool reads_sources = true;
-  if constexpr (requires { reader.reads_sources(); }) reads_sources = reader.reads_sources();
-  for (int64_t first = begin; first < end; first += kPieceRows) {
-    const std::vector<Row> rows = read_piece(task, first, std::min(first + kPieceRows, end));
-    std::span<const Row> read = rows;  // what is read of them
-    if (!task.parts.empty()) read = task.parts.subspan(static_cast<size_t>(first), rows.size());
-    for (size_t at = 0; at < rows.size(); ++at) {
-      if (reads_sources && at + kRowsAhead < rows.size())
-        request_sources(stored, read[at + kRowsAhead]);
-      if (const size_t ahead = at + kReaderAhead; ahead < rows.size()) {
-        const size_t i = static_cast<size_t>(first) + ahead;
-        if constexpr (requires { reader.request(stored, rows[ahead]); })
-          reader.request(stored, rows[ahead]);
-        if constexpr (requires { reader.request(stored, rows[ahead], i); })
-          reader.request(stored, rows[ahead], i);
-      }
-      body(static_cast<size_t>(first) + at, rows[at]);
-    }
-  }
-}
-
 // What some rows gave.
-template <typename Id, typename Position>
 class EdgePicks {
  public:
   [[nodiscard]] int64_t size() const { return size_; }
-  [[nodiscard]] const Position* position() const { return position_.data(); }
-  [[nodiscard]] Id* source() { return source_.data(); }
-  [[nodiscard]] const Id* source() const { return source_.data(); }
+  [[nodiscard]] const GrowIds& position() const { return position_; }
+  [[nodiscard]] const GrowIds& source() const { return source_; }
   [[nodiscard]] const float* weight() const { return weight_.data(); }  // where weigh() was called
 
-  void clear() { size_ = read_ = 0; }
-  // Appends `count` edges, of which the i-th stands at position_of(i) of the edge type, whose
-  // sources are `stored`. kCorrupt: a source that is no node.
-  template <typename Index, typename PositionOf>
-  void take(const RelationTask<Id>& task,
-            std::span<const Index> stored,
-            int64_t count,
-            PositionOf&& position_of) {
-    const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-    const auto kept = static_cast<size_t>(size_), size = static_cast<size_t>(size_ + count);
-    position_.reserve(size, kept);
-    source_.reserve(size, kept);
-    Position* position = position_.data() + size_;
-    Id* source = source_.data() + size_;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t p = position_of(i);
-      const Index id = stored[static_cast<size_t>(p)];
-      if (static_cast<uint64_t>(id) >= bound)
-        throw_bad_source(task.edges, p, id, task.num_src_nodes);
-      position[i] = static_cast<Position>(p);
-      source[i] = static_cast<Id>(id);
-    }
-    read_ = size_ += count;
-  }
-  // The same without the sources, for a rule that has not read them.
+  // Forgets all. `task` must outlive what follows.
+  void start(const RelationRows& task, bool has_narrow_sources);
+  // Appends `count` edges, of which the i-th stands at position_of(i) of the edge type. Their
+  // sources are read later.
   template <typename PositionOf>
-  void take_unread(int64_t count, PositionOf&& position_of) {
-    Position* position = add_unread(count);
-    for (int64_t i = 0; i < count; ++i)
-      position[i] = static_cast<Position>(position_of(i));
+  void take(int64_t count, PositionOf&& position_of) {
+    add(count, [&](auto* position) {
+      for (int64_t i = 0; i < count; ++i)
+        position[i] = static_cast<std::decay_t<decltype(*position)>>(position_of(i));
+    });
   }
-  // Appends `count` edges whose positions the caller writes, and whose sources it has not read.
-  Position* add_unread(int64_t count) {
-    position_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
+  // The same for sources that the caller has just read in `stored`, so that they are in the cache.
+  // kCorrupt: one that is no node.
+  template <typename Index, typename PositionOf>
+  void take_read(std::span<const Index> stored, int64_t count, PositionOf&& position_of) {
+    const auto bound = static_cast<uint64_t>(task_->num_src_nodes);
+    source_.reserve(size_ + count, size_);
+    add(count, [&](auto* position) {
+      source_.with([&, first = size_](auto* source) {
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t p = position_of(i);
+          const Index id = stored[static_cast<size_t>(p)];
+          if (static_cast<uint64_t>(id) >= bound)
+            throw_bad_source(task_->edges, p, id, task_->num_src_nodes);
+          position[i] = static_cast<std::decay_t<decltype(*position)>>(p);
+          source[first + i] = static_cast<std::decay_t<decltype(*source)>>(id);
+        }
+      });
+    });
+    read_ = size_;
+  }
+  // As take() by fill(positions), which writes them.
+  template <typename Fill>
+  void add(int64_t count, Fill&& fill) {
+    position_.reserve(size_ + count, size_);
+    position_.with([&](auto* position) { fill(position + size_); });
     size_ += count;
-    return position_.data() + size_ - count;
   }
-  // The same with sources that are known to be nodes.
+  // As take(), with sources that are known to be nodes.
   template <typename PositionOf, typename SourceOf>
   void take_known(int64_t count, PositionOf&& position_of, SourceOf&& source_of) {
-    source_.reserve(static_cast<size_t>(size_ + count), static_cast<size_t>(size_));
-    for (int64_t i = 0; i < count; ++i)
-      source_.data()[size_ + i] = static_cast<Id>(source_of(i));
-    take_unread(count, position_of);
+    source_.reserve(size_ + count, size_);
+    source_.with([&](auto* source) {
+      for (int64_t i = 0; i < count; ++i)
+        source[size_ + i] = source_of(i);
+    });
+    take(count, position_of);
     read_ = size_;
   }
   // Reads the sources that have not been read. kCorrupt: one that is no node.
-  template <typename Index>
-  void read_sources(const RelationTask<Id>& task, std::span<const Index> stored) {
-    constexpr int64_t kAhead = 64;
-    const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-    source_.reserve(static_cast<size_t>(size_), static_cast<size_t>(read_));
-    for (; read_ < size_; ++read_) {
-      if (read_ + kAhead < size_)
-        prefetch(&stored[static_cast<size_t>(position_.data()[read_ + kAhead])]);
-      const Position p = position_.data()[read_];
-      const Index id = stored[static_cast<size_t>(p)];
-      if (static_cast<uint64_t>(id) >= bound)
-        throw_bad_source(task.edges, p, id, task.num_src_nodes);
-      source_.data()[read_] = static_cast<Id>(id);
-    }
-  }
+  void read_sources();
   // weight_of(i) is the weight of the i-th of the last `count` edges.
   template <typename WeightOf>
   void weigh(int64_t count, WeightOf&& weight_of) {
@@ -190,116 +118,89 @@ class EdgePicks {
   }
 
  private:
-  GrowArray<Position> position_;
-  GrowArray<Id> source_;
+  const RelationRows* task_ = nullptr;
+  IdSpan stored_;
+  GrowIds position_, source_;
   GrowArray<float> weight_;
   int64_t size_ = 0, read_ = 0;
 };
 
-// What grows with the batch, kept from one to the next, so that it is not fresh memory each time.
-template <typename Id>
-struct ScanScratch {
-  template <typename Position>
-  using Pieces = std::vector<EdgePicks<Id, Position>>;
-  std::tuple<Pieces<int32_t>, Pieces<int64_t>> pieces;
+// Rows of destinations from the `first` on.
+struct PieceOfRows {
+  size_t first;
+  std::span<const Row> rows;
 };
 
-template <typename Id, typename Position>
-class EdgeScan {
+// What one thread decides with.
+class EdgeRule {
  public:
-  EdgeScan(const RelationTask<Id>& task, ScanScratch<Id>& scratch, BufferPool& pool)
-      : task_(task),
-        pieces_(std::get<Pieces>(scratch.pieces)),
-        relation_(task, pool),
-        indptr_(relation_.indptr()) {}
+  virtual ~EdgeRule() = default;
+  // Appends the picks of these rows, and weighs them where scan_edges() stores weights; sizes[j]:
+  // how many rows[j] gave.
+  virtual void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) = 0;
+};
+using MakeRule = FunctionRef<std::unique_ptr<EdgeRule>(const RelationRows& task)>;
 
-  // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
-  // of destination i, whose row it is, and weighs them where stores_weights. A rule that reads more
-  // than sources may have request(), as in for_each_row_ahead(), which asks for it; one that reads
-  // none of them has reads_sources(). A rule may decide about the rows of a piece together:
-  // take_rows(stored, first, rows, picks, sizes), of the destinations from `first` on, also writes
-  // how many picks each has. At most `threads` work.
-  template <typename MakeRule>
-  Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
-    const int64_t num_pieces =
-        task_.fanout == 0 ? 0 : (task_.num_dst() + kPieceRows - 1) / kPieceRows;
-    pieces_.resize(std::max(pieces_.size(), static_cast<size_t>(num_pieces)));
-    if (num_pieces == 0) std::fill_n(indptr_, task_.num_dst() + 1, 0);
-    for_each_piece(num_pieces, threads, [&](int64_t piece) { accept_rows(piece, make_rule()); });
-    if (relation_.allocate() == 0) return relation_.take();
-    float* weight = stores_weights ? relation_.allocate_weights() : nullptr;
-    for_each_piece(num_pieces, threads, [&](int64_t piece) { move_out(piece, weight); });
-    for (int64_t piece = 0; piece < num_pieces; ++piece)
-      relabel(piece);
-    return relation_.take();
-  }
-
- private:
-  using Picks = EdgePicks<Id, Position>;
-  using Pieces = std::vector<Picks>;
-
-  template <typename Body>
-  void for_each_piece(int64_t num_pieces, int threads, Body&& body) {
-    parallel_for(num_pieces, 1, threads, [&](int64_t begin, int64_t end) {
-      for (int64_t piece = begin; piece < end; ++piece)
-        body(piece);
-    });
-  }
-
-  template <typename Rule>
-  void accept_rows(int64_t piece, Rule rule) {
-    const int64_t begin = piece * kPieceRows;
-    const int64_t end = std::min(begin + kPieceRows, task_.num_dst());
-    Picks& picks = pieces_[static_cast<size_t>(piece)];
-    picks.clear();
-    with_ids(task_.edges.indices, [&](auto stored) {
-      if constexpr (requires { rule.take_rows(stored, begin, std::span<Row>(), picks, indptr_); }) {
-        rule.take_rows(stored, begin, read_piece(task_, begin, end), picks, indptr_ + begin + 1);
-      } else {
-        for_each_row_ahead(task_, stored, rule, begin, end, [&](size_t i, const Row& row) {
-          const int64_t before = picks.size();
-          rule(stored, row, i, picks);
-          indptr_[i + 1] = picks.size() - before;
-        });
-      }
-      picks.read_sources(task_, stored);
-    });
-  }
-
-  void move_out(int64_t piece, float* weight) {
-    const Picks& picks = pieces_[static_cast<size_t>(piece)];
-    const int64_t first = indptr_[piece * kPieceRows];
-    auto* position = static_cast<Position*>(relation_.position().data);
-    std::copy_n(picks.position(), picks.size(), position + first);
-    if (weight != nullptr) std::copy_n(picks.weight(), picks.size(), weight + first);
-  }
-
-  void relabel(int64_t piece) {
-    Picks& picks = pieces_[static_cast<size_t>(piece)];
-    const std::span<Id> ids(picks.source(), static_cast<size_t>(picks.size()));
-    const int64_t begin = indptr_[piece * kPieceRows];
-    relation_.make_keys(begin, ids);
-    relation_.request_and_relabel(begin, ids);
-  }
-
-  const RelationTask<Id>& task_;
-  Pieces& pieces_;
-  RelationBuilder<Id> relation_;
-  int64_t* indptr_;  // of relation_
+// What grows with the batch, kept from one to the next, so that it is not fresh memory each time.
+struct ScanScratch {
+  std::vector<EdgePicks> pieces;
+  std::vector<Row> parts;  // of sorted rows, that times allow
 };
 
-// EdgeScan::sample() with positions as wide as the edge type needs.
-template <typename Id, typename MakeRule>
-Relation scan_edges(const RelationTask<Id>& task,
-                    ScanScratch<Id>& scratch,
-                    BufferPool& pool,
-                    int threads,
-                    bool stores_weights,
-                    const MakeRule& make_rule) {
-  if (task.edges.num_edges() <= std::numeric_limits<int32_t>::max()) {
-    return EdgeScan<Id, int32_t>(task, scratch, pool).sample(make_rule, stores_weights, threads);
+// At most `threads` work, each with a rule of its own.
+template <typename Id>
+[[nodiscard]] Relation scan_edges(const RelationTask<Id>& task,
+                                  ScanScratch& scratch,
+                                  BufferPool& pool,
+                                  int threads,
+                                  bool stores_weights,
+                                  MakeRule make_rule);
+
+// The rows of destinations `begin` to `end`.
+[[nodiscard]] std::vector<Row> read_piece(const RelationRows& task, int64_t begin, int64_t end);
+
+// Asks for the sources, of `width` bytes each, of a row that will be read soon.
+inline void request_sources(const EdgeType& edges, int64_t width, const Row& row) {
+  constexpr int64_t kMostBytes = 2048, kLine = 64;  // the hardware sees the rest
+  const char* first = static_cast<const char*>(edges.indices.data) + row.begin * width;
+  for (int64_t at = 0; at < std::min(row.degree * width, kMostBytes); at += kLine)
+    prefetch(first + at);
+}
+
+// Calls body(i, row) for the destinations of a piece. Some rows ahead, what the reader reads of
+// them is asked for: sources, if its reads_sources() says so, and by its request(row, i).
+template <typename Reader, typename Body>
+void for_each_row_ahead(const RelationRows& task,
+                        const PieceOfRows& piece,
+                        Reader& reader,
+                        Body&& body) {
+  constexpr size_t kRowsAhead = 8, kReaderAhead = 4;
+  const bool reads_sources = reader.reads_sources();
+  const int64_t width = task.edges.indices.row_bytes();
+  const auto [first, rows] = piece;
+  const std::span<const Row> read =  // of them
+      task.parts.empty() ? rows : task.parts.subspan(first, rows.size());
+  for (size_t at = 0; at < rows.size(); ++at) {
+    if (reads_sources && at + kRowsAhead < rows.size())
+      request_sources(task.edges, width, read[at + kRowsAhead]);
+    if (const size_t ahead = at + kReaderAhead; ahead < rows.size())
+      reader.request(rows[ahead], first + ahead);
+    body(first + at, rows[at]);
   }
-  return EdgeScan<Id, int64_t>(task, scratch, pool).sample(make_rule, stores_weights, threads);
+}
+
+// EdgeRule::take() by a rule that decides about one row after the other: rule.pick(row, i, picks).
+template <typename Rule>
+void take_each(const RelationRows& task,
+               const PieceOfRows& piece,
+               Rule& rule,
+               EdgePicks& picks,
+               int64_t* sizes) {
+  for_each_row_ahead(task, piece, rule, [&](size_t i, const Row& row) {
+    const int64_t before = picks.size();
+    rule.pick(row, i, picks);
+    *sizes++ = picks.size() - before;
+  });
 }
 
 }  // namespace ramet

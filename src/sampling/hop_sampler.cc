@@ -174,20 +174,23 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
   const auto src = static_cast<size_t>(edges.src), dst = static_cast<size_t>(edges.dst);
   const std::optional<EdgeTimes>& times = edge_times_[edge_type];
   const bool excludes = !excluded_.empty() && !excluded_[edge_type].empty();
-  return {.edge_type = edge_type,
-          .edges = edges,
-          .dst_rows = options_.graph->node_types()[dst].rows,
-          .num_src_nodes = options_.graph->node_types()[src].num_nodes,
-          .fanout = options_.sample.fanouts[edge_type][static_cast<size_t>(hop)],
-          .destinations = destinations[dst],
-          .nodes = nodes[dst],
-          .sources = nodes[src],
-          .excluded = excludes ? &excluded_[edge_type] : nullptr,
-          .tree_nodes = tree_keys_.empty() ? nullptr : &tree_nodes_[dst],
-          .source_keys = tree_keys_.empty() ? nullptr : &tree_keys_[src],
-          .times = times ? &*times : nullptr,
-          .allowed = tree_keys_.empty() ? std::span<const TimeSpan>()
-                                        : std::span<const TimeSpan>(tree_nodes_[dst].times)};
+  const TreeNodes<Id>* const trees = tree_keys_.empty() ? nullptr : &tree_nodes_[dst];
+  const auto in_list = destinations[dst].of(nodes[dst].ids());
+  return {{.edge_type = edge_type,
+           .edges = edges,
+           .dst_rows = options_.graph->node_types()[dst].rows,
+           .num_src_nodes = options_.graph->node_types()[src].num_nodes,
+           .fanout = options_.sample.fanouts[edge_type][static_cast<size_t>(hop)],
+           .dst_ids = trees == nullptr ? in_list : std::span<const Id>(trees->ids),
+           .excluded = excludes ? &excluded_[edge_type] : nullptr,
+           .source_keys = trees == nullptr ? nullptr : &tree_keys_[src],
+           .times = times ? &*times : nullptr,
+           .allowed = trees == nullptr ? std::span<const TimeSpan>()
+                                       : std::span<const TimeSpan>(trees->times)},
+          destinations[dst],
+          nodes[dst],
+          nodes[src],
+          trees};
 }
 
 template void prepare(NodeIndexes<int32_t>&, const Graph&);

@@ -21,24 +21,28 @@ constexpr size_t kShortRow = 4096;  // whose c is looked up by its degree
 constexpr size_t kNumbersBehind = kNumbersAhead + kLaborPadding;  // that are read behind the last
 
 // Writes the sources of the edges of a row, each of them a node.
-template <typename Id, typename Index, typename Edges, typename Out>
-void copy_sources(const RelationTask<Id>& task,
+template <typename Index, typename Out>
+void copy_sources(const RelationRows& task,
                   std::span<const Index> stored,
                   const Row& row,
-                  const Edges& edges,
+                  const EdgeNumbers& edges,
                   Out* out) {
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
   const Index* const of_row = stored.data() + row.begin;
-  int64_t bad = -1, bad_id = 0;  // others may write to what is read
-  edges.for_each([&](int64_t x) {
+  bool all_are = true;
+  edges.for_each([&all_are, of_row, bound, to = out](int64_t x) mutable {
     const Index id = of_row[x];
-    if (static_cast<uint64_t>(id) >= bound && bad < 0) [[unlikely]] {
-      bad = x;
-      bad_id = id;
-    }
+    all_are &= static_cast<uint64_t>(id) < bound;
+    *to++ = static_cast<Out>(id);
+  });
+  if (all_are) [[likely]]
+    return;
+  edges.for_each([&](int64_t x) {  // others may write to what is read: into what it reads
+    const Index id = of_row[x];
+    if (static_cast<uint64_t>(id) >= bound)
+      throw_bad_source(task.edges, row.begin + x, id, task.num_src_nodes);
     *out++ = static_cast<Out>(id);
   });
-  if (bad >= 0) throw_bad_source(task.edges, row.begin + bad, bad_id, task.num_src_nodes);
 }
 
 template <typename T>
@@ -163,43 +167,45 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   relation.proportional_.clear();
   if (task.fanout == 0) return;
   relation.first_edge_.push_back(0);
-  if (task.times == nullptr && method_.table.empty()) {
-    add_rows(task, RemainingEdges<Id>(task), relation);
-  } else {
-    add_rows(task, LaborEdges<Id>(task, method_.table), relation);
-  }
+  with_ids(task.edges.indices, [&](auto stored) { add_rows(task, stored, relation); });
 }
 
 template <typename Id>
-template <typename RowEdges>
+template <typename Index>
 void HopImportance<Id>::add_rows(const RelationTask<Id>& task,
-                                 RowEdges edges,
+                                 std::span<const Index> stored,
                                  RelationImportance& relation) {
   constexpr size_t kTogether = 4096;  // sources that are relabeled
   std::vector<Id> sources;
-  with_ids(task.edges.indices, [&](auto stored) {
-    for_each_row_ahead(task, stored, edges, 0, task.num_dst(), [&](size_t i, const Row& row) {
-      const auto of_row = edges.of(stored, row, i);
-      const auto count = static_cast<size_t>(of_row.size());
-      const size_t first = relation.num_edges();
-      relation.first_edge_.push_back(first + count);
-      if constexpr (requires { edges.shares(); }) {
-        if (!method_.table.empty()) relation.add_shares(edges.shares(), edges.solve_c(task.fanout));
-      }
-      if (relation.has_ids_) {
-        relation.reserve(first + count, first);
-        return copy_sources(task, stored, row, of_row, relation.number_.data() + first);
-      }
-      sources.resize(sources.size() + count);
-      const auto added = std::span(sources).last(count);
-      copy_sources(task, stored, row, of_row, added.data());
-      if (task.tree_nodes != nullptr) {
-        for (Id& source : added)
-          source = static_cast<Id>(task.source_keys->key(task.tree_nodes->trees[i], source));
-      }
-      if (sources.size() >= kTogether) add_candidates(sources, relation);
-    });
-  });
+  struct Reader {
+    LaborEdges edges;
+    static constexpr bool reads_sources() { return true; }
+    void request(const Row& row, size_t /*i*/) const { edges.request(row); }
+  } reader{{task, method_.table}};
+  LaborEdges& edges = reader.edges;
+  const auto add_row = [&](size_t i, const Row& row) {
+    const EdgeNumbers of_row = edges.of(row, i);
+    const auto count = static_cast<size_t>(of_row.size());
+    const size_t first = relation.num_edges();
+    relation.first_edge_.push_back(first + count);
+    if (edges.have_weights()) relation.add_shares(edges.shares(), edges.solve_c(task.fanout));
+    if (relation.has_ids_) {
+      relation.reserve(first + count, first);
+      return copy_sources(task, stored, row, of_row, relation.number_.data() + first);
+    }
+    sources.resize(sources.size() + count);
+    const auto added = std::span(sources).last(count);
+    copy_sources(task, stored, row, of_row, added.data());
+    if (task.tree_nodes != nullptr) {
+      for (Id& source : added)
+        source = static_cast<Id>(task.source_keys->key(task.tree_nodes->trees[i], source));
+    }
+    if (sources.size() >= kTogether) add_candidates(sources, relation);
+  };
+  for (int64_t first = 0; first < task.num_dst(); first += kPieceRows) {
+    const auto rows = read_piece(task, first, std::min(first + kPieceRows, task.num_dst()));
+    for_each_row_ahead(task, {static_cast<size_t>(first), rows}, reader, add_row);
+  }
   add_candidates(sources, relation);
   relation.reserve(relation.num_edges(), relation.num_edges());
   std::fill_n(relation.number_.data() + relation.num_edges(), kNumbersBehind, 0);

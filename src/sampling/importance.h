@@ -142,8 +142,10 @@ class HopImportance {
     }
   };
 
-  template <typename RowEdges>
-  void add_rows(const RelationTask<Id>& task, RowEdges edges, RelationImportance& relation);
+  template <typename Index>
+  void add_rows(const RelationTask<Id>& task,
+                std::span<const Index> stored,
+                RelationImportance& relation);
   void add_candidates(std::vector<Id>& sources, RelationImportance& relation);
   [[nodiscard]] bool rank_c();
   void solve(const RelationImportance& relation);

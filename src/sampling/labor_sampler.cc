@@ -23,44 +23,42 @@ constexpr int64_t kSpan = int64_t{1} << 14;  // sources that a kernel looks at b
 constexpr int64_t kKeptBounds = 1024;        // of rows with fewer edges
 constexpr int64_t kTogether = 1024;          // sources with probabilities of their own
 
-// Of one thread. `edges`: RemainingEdges, or LaborEdges.
-template <typename Id, typename RowEdges>
-class LaborRule {
+// Index: of stored sources. Of one thread.
+template <typename Index>
+class LaborRule final : public EdgeRule {
  public:
-  LaborRule(const RelationTask<Id>& task, const LaborDraws& draws, RowEdges edges)
-      : task_(task), draws_(draws), edges_(std::move(edges)) {}
+  LaborRule(const RelationRows& task, const LaborDraws& draws)
+      : task_(task),
+        stored_(task.edges.indices.as<Index>()),
+        draws_(draws),
+        edges_(task, draws.method.table) {}
 
-  template <typename Index, typename Picks>
-  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    const auto edges = edges_.of(stored, row, i);
-    if (draws_.importance != nullptr) return accept_by_importance(stored, row, edges, i, picks);
-    if constexpr (requires { edges_.solve_c(task_.fanout); }) {
-      if (!draws_.method.table.empty()) {
-        const double c = edges_.solve_c(task_.fanout);
-        return accept_each(stored, row, edges, shares().data(), c, picks);
-      }
+  void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) override {
+    take_each(task_, piece, *this, picks, sizes);
+  }
+
+  void pick(const Row& row, size_t i, EdgePicks& picks) {
+    const EdgeNumbers edges = edges_.of(row, i);
+    if (draws_.importance != nullptr) {
+      accept_by_importance(row, edges, i, picks);
+    } else if (edges_.have_weights()) {
+      accept_each(row, edges, shares().data(), edges_.solve_c(task_.fanout), picks);
+    } else {
+      accept(row, edges, picks);
     }
-    accept(stored, row, edges, picks);
   }
 
   [[nodiscard]] bool reads_sources() const {
-    return draws_.importance == nullptr || !draws_.importance->has_ids();
+    return draws_.importance == nullptr || !draws_.importance->has_ids() || edges_.reads_sources();
   }
-
-  template <typename Index>
-  void request(std::span<const Index> stored, const Row& row) const
-    requires requires(const RowEdges& edges) { edges.request(stored, row); }
-  {
-    edges_.request(stored, row);
-  }
+  void request(const Row& row, size_t /*i*/) const { edges_.request(row); }
 
  private:
   // Without weights, and LABOR-0: one probability for all.
-  template <typename Index, typename Edges, typename Picks>
-  void accept(std::span<const Index> stored, const Row& row, const Edges& edges, Picks& picks) {
+  void accept(const Row& row, const EdgeNumbers& edges, EdgePicks& picks) {
     const int64_t degree = edges.size();
     if (takes_all(task_.fanout, degree)) {
-      picks.take(task_, stored, degree, [&](int64_t j) { return row.begin + edges[j]; });
+      picks.take_read(stored_, degree, [&](int64_t j) { return row.begin + edges[j]; });
       return weigh_alike(degree, degree, picks);
     }
     const WordBound bound = bound_of(degree);
@@ -69,9 +67,9 @@ class LaborRule {
       uint32_t* const accepted = accepted_.data();
       const int64_t size =
           kernel_.scan(sources)(draws_.source_keys, bound, sources, count, accepted, nullptr);
-      picks.take(task_, stored, size, [=](int64_t j) { return position_of(accepted[j]); });
+      picks.take_read(stored_, size, [=](int64_t j) { return position_of(accepted[j]); });
     };
-    for_each_span(stored, row, edges, scan);
+    for_each_span(row, edges, scan);
     weigh_alike(picks.size() - before, task_.fanout, picks);
   }
 
@@ -87,45 +85,33 @@ class LaborRule {
   }
 
   // Calls scan(sources, count, position_of) with spans of the edges; position_of(j) is the j-th's.
-  template <typename Index, typename Scan>
-  void for_each_span(std::span<const Index> stored,
-                     const Row& row,
-                     const RemainingNumbers& edges,
-                     const Scan& scan) {
-    for_each_run(row, edges.excluded(), [&](int64_t begin, int64_t end) {
-      for (int64_t first = begin; first < end; first += kSpan)
-        scan(stored.data() + first, std::min(kSpan, end - first),
-             [&](int64_t j) { return first + j; });
-    });
-  }
-  template <typename Index, typename Edges, typename Scan>
-  void for_each_span(std::span<const Index> stored,
-                     const Row& row,
-                     const Edges& edges,
-                     const Scan& scan) {
-    if (const RemainingNumbers* part = edges.part(); part != nullptr)
-      return for_each_span(stored, part->row(), *part, scan);
-    auto& sources = std::get<std::vector<Index>>(sources_);
-    sources.resize(static_cast<size_t>(edges.size()));
-    Index* source = sources.data();
-    edges.for_each([&](int64_t x) { *source++ = stored[static_cast<size_t>(row.begin + x)]; });
+  template <typename Scan>
+  void for_each_span(const Row& row, const EdgeNumbers& edges, const Scan& scan) {
+    if (const RemainingNumbers* part = edges.part(); part != nullptr) {
+      return for_each_run(part->row(), part->excluded(), [&](int64_t begin, int64_t end) {
+        for (int64_t first = begin; first < end; first += kSpan)
+          scan(stored_.data() + first, std::min(kSpan, end - first),
+               [&](int64_t j) { return first + j; });
+      });
+    }
+    sources_.resize(static_cast<size_t>(edges.size()));
+    Index* source = sources_.data();
+    edges.for_each([&](int64_t x) { *source++ = stored_[static_cast<size_t>(row.begin + x)]; });
     for (int64_t first = 0; first < edges.size(); first += kSpan)
-      scan(sources.data() + first, std::min(kSpan, edges.size() - first),
+      scan(sources_.data() + first, std::min(kSpan, edges.size() - first),
            [&](int64_t j) { return row.begin + edges[first + j]; });
   }
 
   // LABOR-i: a probability for every edge. The file may have changed since importances were made.
-  template <typename Index, typename Edges, typename Picks>
-  void accept_by_importance(
-      std::span<const Index> stored, const Row& row, const Edges& edges, size_t i, Picks& picks) {
+  void accept_by_importance(const Row& row, const EdgeNumbers& edges, size_t i, EdgePicks& picks) {
     const double c = draws_.importance->solve(i, importance_);
     if (importance_.size() != static_cast<size_t>(edges.size())) {
-      throw_bad_entry(task_.edges.indptr_location, task_.dst_rows.row(task_.dst_nodes()[i]),
-                      row.begin, "begins a row whose length changed while it was sampled");
+      throw_bad_entry(task_.edges.indptr_location, task_.dst_rows.row(task_.dst_ids[i]), row.begin,
+                      "begins a row whose length changed while it was sampled");
     }
     double* const p = importance_.p();
     std::fill_n(p + importance_.size(), kLaborPadding, -1);
-    if (!draws_.importance->has_ids()) return accept_each(stored, row, edges, p, c, picks);
+    if (!draws_.importance->has_ids()) return accept_each(row, edges, p, c, picks);
     const std::span<const int32_t> ids = draws_.importance->ids(i);
     const int64_t count = accept_numbers(edges.size(), p, c, [&](int64_t first, int64_t /*size*/) {
       return &ids[static_cast<size_t>(first)];
@@ -137,17 +123,12 @@ class LaborRule {
   }
 
   // Each edge with the probability min(1, c p); kLaborPadding more p are negative.
-  template <typename Index, typename Edges, typename Picks>
-  void accept_each(std::span<const Index> stored,
-                   const Row& row,
-                   const Edges& edges,
-                   const double* p,
-                   double c,
-                   Picks& picks) {
+  void accept_each(
+      const Row& row, const EdgeNumbers& edges, const double* p, double c, EdgePicks& picks) {
     const int64_t count = accept_numbers(edges.size(), p, c, [&](int64_t first, int64_t size) {
-      return read_sources(stored, row, edges, first, size);
+      return read_sources(row, edges, first, size);
     });
-    picks.take(task_, stored, count, [&](int64_t j) { return row.begin + edges[edge_.data()[j]]; });
+    picks.take_read(stored_, count, [&](int64_t j) { return row.begin + edges[edge_.data()[j]]; });
     weigh_by_probability(static_cast<double>(edges.size()), count, picks);
   }
 
@@ -177,37 +158,30 @@ class LaborRule {
   }
 
   // Those of `size` edges, where they lie if they are side by side and enough others follow.
-  template <typename Index, typename Edges>
-  const Index* read_sources(std::span<const Index> stored,
-                            const Row& row,
-                            const Edges& edges,
-                            int64_t first,
-                            int64_t size) {
+  const Index* read_sources(const Row& row, const EdgeNumbers& edges, int64_t first, int64_t size) {
     const auto number = static_cast<size_t>(row.begin + edges[first]);
-    const Index* const of_first = stored.data() + number;
-    Index* const source = std::get<std::array<Index, kTogether + kLaborPadding>>(source_).data();
-    if (edges[first + size - 1] - edges[first] == size - 1) {
-      if (number + static_cast<size_t>(size + kLaborPadding) <= stored.size()) return of_first;
+    const Index* const of_first = stored_.data() + number;
+    Index* const source = source_.data();
+    if (edges.are_side_by_side(first, size)) {
+      if (number + static_cast<size_t>(size + kLaborPadding) <= stored_.size()) return of_first;
       std::copy_n(of_first, size, source);
       return source;
     }
     edges.copy(first, size, number_.data());
     for (size_t e = 0; e < static_cast<size_t>(size); ++e)
-      source[e] = stored[static_cast<size_t>(row.begin + number_[e])];
+      source[e] = stored_[static_cast<size_t>(row.begin + number_[e])];
     return source;
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.
-  template <typename Picks>
-  void weigh_alike(int64_t count, int64_t expected, Picks& picks) const {
+  void weigh_alike(int64_t count, int64_t expected, EdgePicks& picks) const {
     if (!draws_.stores_weights()) return;
     const auto weight = static_cast<float>(1 / static_cast<double>(expected));
     picks.weigh(count, [weight](size_t) { return weight; });
   }
 
   // The last `count` picks are a row's, with the probabilities q_.
-  template <typename Picks>
-  void weigh_by_probability(double degree, int64_t count, Picks& picks) const {
+  void weigh_by_probability(double degree, int64_t count, EdgePicks& picks) const {
     const bool normalized = draws_.method.weights == Weights::kNormalized;
     const auto of_picks = [count](const GrowArray<double>& values) {
       return std::span(values.data(), static_cast<size_t>(count));
@@ -226,16 +200,12 @@ class LaborRule {
     });
   }
 
-  [[nodiscard]] std::span<const double> shares() const {
-    if constexpr (requires { edges_.shares(); })
-      return edges_.shares();
-    else
-      return {};
-  }
+  [[nodiscard]] std::span<const double> shares() const { return edges_.shares(); }
 
-  const RelationTask<Id>& task_;
+  const RelationRows& task_;
+  const std::span<const Index> stored_;
   const LaborDraws& draws_;
-  RowEdges edges_;
+  LaborEdges edges_;
   LaborKernel kernel_ = best_kernels().labor;
   RowImportance importance_;
   // Of one row's picks: which of its edges, probabilities, and with weights what they add to an
@@ -243,12 +213,10 @@ class LaborRule {
   GrowArray<int64_t> edge_;
   GrowArray<double> q_, terms_;
   alignas(64) std::array<uint64_t, kTogether + kLaborPadding> word_ = {};
-  std::tuple<std::array<int32_t, kTogether + kLaborPadding>,
-             std::array<int64_t, kTogether + kLaborPadding>>
-      source_ = {};
+  std::array<Index, kTogether + kLaborPadding> source_ = {};
   std::array<int64_t, kTogether> number_ = {};
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
-  std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
+  std::vector<Index> sources_;
   std::vector<WordBound> bounds_;  // by number of edges
 };
 
@@ -257,26 +225,20 @@ class LaborRule {
 template <typename Id>
 Relation sample_labor(const RelationTask<Id>& task,
                       const LaborDraws& draws,
-                      ScanScratch<Id>& scratch,
+                      ScanScratch& scratch,
                       BufferPool& pool,
                       int threads) {
-  const auto scan = [&](const auto& make_rule) {
-    return scan_edges(task, scratch, pool, threads, draws.stores_weights(), make_rule);
+  const auto make_rule = [&](const RelationRows& rows) -> std::unique_ptr<EdgeRule> {
+    if (rows.edges.indices.dtype == DType::kInt32)
+      return std::make_unique<LaborRule<int32_t>>(rows, draws);
+    return std::make_unique<LaborRule<int64_t>>(rows, draws);
   };
-  const std::string& table = draws.method.table;
-  const auto of_some = [&] {
-    return LaborRule<Id, LaborEdges<Id>>(task, draws, LaborEdges<Id>(task, table));
-  };
-  if (task.times != nullptr)
-    return scan([&] { return RuleInTime<Id, LaborRule<Id, LaborEdges<Id>>>(task, of_some()); });
-  if (!table.empty()) return scan(of_some);
-  return scan(
-      [&] { return LaborRule<Id, RemainingEdges<Id>>(task, draws, RemainingEdges<Id>(task)); });
+  return scan_edges(task, scratch, pool, threads, draws.stores_weights(), make_rule);
 }
 
 template Relation sample_labor(
-    const RelationTask<int32_t>&, const LaborDraws&, ScanScratch<int32_t>&, BufferPool&, int);
+    const RelationTask<int32_t>&, const LaborDraws&, ScanScratch&, BufferPool&, int);
 template Relation sample_labor(
-    const RelationTask<int64_t>&, const LaborDraws&, ScanScratch<int64_t>&, BufferPool&, int);
+    const RelationTask<int64_t>&, const LaborDraws&, ScanScratch&, BufferPool&, int);
 
 }  // namespace ramet

@@ -25,7 +25,7 @@ struct LaborDraws {
 template <typename Id>
 [[nodiscard]] Relation sample_labor(const RelationTask<Id>& task,
                                     const LaborDraws& draws,
-                                    ScanScratch<Id>& scratch,
+                                    ScanScratch& scratch,
                                     BufferPool& pool,
                                     int threads);
 

@@ -31,8 +31,7 @@ class UniformMethod final : public RelationSampler<Id> {
     const int threads = options_.threads;
     const bool takes_last = task.times != nullptr && task.times->rule.strategy == Strategy::kLast;
     if (draws_smallest_words(method_, options_.sample) && !takes_last)
-      return sample_smallest_words(with_parts(task, scratch_.parts, threads), keys, scratch_.scan,
-                                   pool, threads);
+      return sample_smallest_words(task, keys, scratch_.scan, pool, threads);
     // All neighbors are taken once each.
     const bool replace = method_.replace && task.fanout != kAllNeighbors;
     if (task.times != nullptr && !task.times->sorted)
@@ -60,8 +59,7 @@ class LaborMethod final : public RelationSampler<Id> {
         keys, method_.iterations > 0 ? &scratch_.importance.relation(task.edge_type) : nullptr,
         method_};
     const int threads = options_.threads;
-    return sample_labor(with_parts(task, scratch_.parts, threads), draws, scratch_.scan,
-                        *options_.pool, threads);
+    return sample_labor(task, draws, scratch_.scan, *options_.pool, threads);
   }
 
   HopImportance<Id>* importance() override {
@@ -87,8 +85,7 @@ class WeightedMethod final : public RelationSampler<Id> {
     const int threads = options_.threads;
     const WeightedDraws draws{keys, method_, options_.sample.dependent > 1,
                               row_tries_[task.edge_type]};
-    return sample_weighted(with_parts(task, scratch_.parts, threads), draws, scratch_.scan,
-                           *options_.pool, threads);
+    return sample_weighted(task, draws, scratch_.scan, *options_.pool, threads);
   }
 
  private:

@@ -25,9 +25,8 @@ struct HopOptions {
 template <typename Id>
 struct HopScratch {
   UniformScratch<Id> uniform;
-  ScanScratch<Id> scan;
+  ScanScratch scan;
   HopImportance<Id> importance;
-  std::vector<Row> parts;            // of sorted rows, that times allow
   std::vector<TreeNodes<Id>> trees;  // the destinations by node type, where trees are disjoint
 };
 

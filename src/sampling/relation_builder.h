@@ -18,37 +18,48 @@
 
 namespace ramet {
 
-// One edge type of one hop. New sources are appended to theirs, which may be the list that the
-// destinations are in.
-template <typename Id>
-struct RelationTask {
+// One edge type of one hop: what is read, whatever the type of ids.
+struct RelationRows {
   size_t edge_type;  // position in Graph::edge_types()
   const EdgeType& edges;
   const NodeRows& dst_rows;  // of the destination type
   int64_t num_src_nodes;     // of the source type, in the graph
   int64_t fanout;
-  ListRange destinations;  // in `nodes`
-  const NodeIndex<Id>& nodes;
-  NodeIndex<Id>& sources;
+  IdSpan dst_ids;                               // of the destinations, until sources are appended
   const ExcludedPositions* excluded = nullptr;  // nullptr: none of the edge type
-  // Disjoint trees: the destinations, since their list has keys. Else nullptr.
-  const TreeNodes<Id>* tree_nodes = nullptr;
-  const TreeKeys* source_keys = nullptr;
-  const EdgeTimes* times = nullptr;  // of the edges, where a time holds some back
+  const TreeKeys* source_keys = nullptr;        // disjoint trees
+  const EdgeTimes* times = nullptr;             // of the edges, where a time holds some back
   // With SampleOptions::time: the times that the edges of each destination may have.
   std::span<const TimeSpan> allowed = {};
   // Of sorted rows: the parts that these times allow, where they are known already.
   std::span<const Row> parts = {};
 
-  [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
+  [[nodiscard]] int64_t num_dst() const { return static_cast<int64_t>(dst_ids.size()); }
   // Positions of the edges in a row that may not be drawn.
   [[nodiscard]] std::span<const int64_t> excluded_in(const Row& row) const {
     return excluded == nullptr ? std::span<const int64_t>() : excluded->in(row);
   }
-  // Their ids.
+};
+
+// for_each_row() of the destinations, until sources are appended.
+template <typename Body>
+void for_each_dst_row(const RelationRows& task, int64_t begin, int64_t end, Body&& body) {
+  task.dst_ids.with(
+      [&](auto ids) { for_each_row(task.edges, task.dst_rows, ids, begin, end, body); });
+}
+
+// New sources are appended to theirs, which may be the list that the destinations are in.
+template <typename Id>
+struct RelationTask : RelationRows {
+  ListRange destinations;  // in `nodes`
+  const NodeIndex<Id>& nodes;
+  NodeIndex<Id>& sources;
+  // Disjoint trees: the destinations, since their list has keys. Else nullptr.
+  const TreeNodes<Id>* tree_nodes;
+
+  // Also while sources are appended.
   [[nodiscard]] std::span<const Id> dst_nodes() const {
-    if (tree_nodes != nullptr) return tree_nodes->ids;
-    return destinations.of(nodes.ids());
+    return tree_nodes != nullptr ? tree_nodes->ids : destinations.of(nodes.ids());
   }
 };
 

@@ -16,12 +16,11 @@
 namespace ramet {
 
 // Over `rows`, the row of each of `nodes`. One per thread.
-template <typename Id>
 class RowPicker {
  public:
   RowPicker(const PickRule& rule,
             const DrawKeys& hop_keys,
-            std::span<const Id> nodes,
+            const IdSpan& nodes,
             std::span<const Row> rows)
       : rule_(rule), hop_keys_(hop_keys), nodes_(nodes), rows_(rows), picker_(rule) {
     const bool for_kernel = rule.fanout >= 1 && rule.fanout <= kFloydMaxFanout && !rule.replace;
@@ -86,7 +85,7 @@ class RowPicker {
 
   PickRule rule_;
   DrawKeys hop_keys_;
-  std::span<const Id> nodes_;
+  IdSpan nodes_;
   std::span<const Row> rows_;
   Picker picker_;
   std::vector<int64_t> picked_;

@@ -19,6 +19,35 @@ struct Row {
   int64_t begin, degree;
 };
 
+// Ids of 32 or of 64 bits, for code whose inner loops do not depend on the width.
+class IdSpan {
+ public:
+  IdSpan() = default;
+  template <typename Id>
+  IdSpan(std::span<const Id> ids)
+      : ids_(ids.data()), size_(ids.size()), is_narrow_(sizeof(Id) == sizeof(int32_t)) {}
+  explicit IdSpan(const Array& ids) : IdSpan(with_ids(ids, [](auto of) { return IdSpan(of); })) {}
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] int64_t operator[](size_t i) const {
+    return is_narrow_ ? static_cast<const int32_t*>(ids_)[i] : static_cast<const int64_t*>(ids_)[i];
+  }
+  // Calls body with the ids as a span.
+  template <typename Body>
+  auto with(Body&& body) const {
+    if (is_narrow_) return body(std::span(static_cast<const int32_t*>(ids_), size_));
+    return body(std::span(static_cast<const int64_t*>(ids_), size_));
+  }
+  [[nodiscard]] IdSpan subspan(size_t first, size_t count) const {
+    return with([&](auto ids) { return IdSpan(ids.subspan(first, count)); });
+  }
+
+ private:
+  const void* ids_ = nullptr;
+  size_t size_ = 0;
+  bool is_narrow_ = false;
+};
+
 // An entry of a store's file that cannot be: kCorrupt with location, position and value.
 [[noreturn]] void throw_bad_entry(const std::string& location,
                                   int64_t position,

@@ -5,15 +5,14 @@
 
 #include "base/parallel.h"
 #include "base/sorted_search.h"
-#include "edges_in_time.h"
+#include "row_edges.h"
 #include "sorted_times.h"
 
 namespace ramet {
 namespace {
 
 // By edge times: all rows are searched side by side.
-template <typename Id>
-void narrow_by_edges(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
+void narrow_by_edges(const RelationRows& task, int64_t first, std::span<Row> rows) {
   const Array times =
       borrow(std::span(task.times->of_edges, static_cast<size_t>(task.edges.num_edges())));
   const SortedTimes* const order = known_order(*task.times);
@@ -39,18 +38,14 @@ void narrow_by_edges(const RelationTask<Id>& task, int64_t first, std::span<Row>
     rows[i] = {searches[i].begin, rows[i].begin + rows[i].degree - searches[i].begin};
 }
 
-template <typename Id>
-void narrow_by_sources(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
-  EdgesInTime<Id> edges(task);
-  with_ids(task.edges.indices, [&](auto stored) {
-    for (size_t i = 0; i < rows.size(); ++i)
-      rows[i] = edges.part(stored, rows[i], static_cast<size_t>(first) + i);
-  });
+void narrow_by_sources(const RelationRows& task, int64_t first, std::span<Row> rows) {
+  const RowEdges edges(task);
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = edges.part(rows[i], static_cast<size_t>(first) + i);
 }
 
 // Leaves the last `count` edges that are not excluded.
-template <typename Id>
-Row last_edges(const RelationTask<Id>& task, const Row& row, int64_t count) {
+Row last_edges(const RelationRows& task, const Row& row, int64_t count) {
   const RemainingNumbers numbers(row, task.excluded_in(row));
   if (numbers.size() <= count) return row;
   const int64_t before = numbers[numbers.size() - count];
@@ -59,8 +54,7 @@ Row last_edges(const RelationTask<Id>& task, const Row& row, int64_t count) {
 
 }  // namespace
 
-template <typename Id>
-void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row> rows) {
+void narrow_to_times(const RelationRows& task, int64_t first, std::span<Row> rows) {
   if (task.times->of_edges != nullptr) {
     narrow_by_edges(task, first, rows);
   } else {
@@ -71,28 +65,21 @@ void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row>
     row = last_edges(task, row, task.fanout);
 }
 
-template <typename Id>
-RelationTask<Id> with_parts(const RelationTask<Id>& task, std::vector<Row>& parts, int threads) {
+std::span<const Row> find_parts(const RelationRows& task, std::vector<Row>& parts, int threads) {
   constexpr int64_t kGrain = 4096;
-  RelationTask<Id> found = task;
   const EdgeTimes* times = task.times;
   if (times == nullptr || !times->sorted || times->of_edges == nullptr || task.fanout == 0)
-    return found;
+    return {};
   parts.resize(std::max(parts.size(), static_cast<size_t>(task.num_dst())));
   const auto rows = std::span(parts).first(static_cast<size_t>(task.num_dst()));
   parallel_for(task.num_dst(), kGrain, threads, [&](int64_t begin, int64_t end) {
     const auto some = rows.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), begin, end,
-                 [&](int64_t i, const Row& row) { some[static_cast<size_t>(i - begin)] = row; });
+    for_each_dst_row(task, begin, end, [&](int64_t i, const Row& row) {
+      some[static_cast<size_t>(i - begin)] = row;
+    });
     narrow_by_edges(task, begin, some);
   });
-  found.parts = rows;
-  return found;
+  return rows;
 }
-
-template RelationTask<int32_t> with_parts(const RelationTask<int32_t>&, std::vector<Row>&, int);
-template RelationTask<int64_t> with_parts(const RelationTask<int64_t>&, std::vector<Row>&, int);
-template void narrow_to_times(const RelationTask<int32_t>&, int64_t, std::span<Row>);
-template void narrow_to_times(const RelationTask<int64_t>&, int64_t, std::span<Row>);
 
 }  // namespace ramet

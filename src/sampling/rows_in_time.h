@@ -14,15 +14,12 @@ namespace ramet {
 // `rows` are those of the destinations from `first` on. Each becomes its allowed part, and with
 // Strategy::kLast the end of that part where the picks are. The store may lie: what is picked has
 // to be checked, unless the order of rows is known (sorted_times.h).
-template <typename Id>
-void narrow_to_times(const RelationTask<Id>& task, int64_t first, std::span<Row> rows);
+void narrow_to_times(const RelationRows& task, int64_t first, std::span<Row> rows);
 
-// The task of a sampler that looks at whole rows. Where these are sorted by the times of edges, it
-// has the parts that are allowed, in `parts`: searched side by side, which is faster than one by
-// one.
-template <typename Id>
-[[nodiscard]] RelationTask<Id> with_parts(const RelationTask<Id>& task,
-                                          std::vector<Row>& parts,
-                                          int threads);
+// RelationRows::parts, for a sampler that looks at whole rows: where these are sorted by the times
+// of edges, all are searched side by side, which is faster than one by one. Else nothing.
+[[nodiscard]] std::span<const Row> find_parts(const RelationRows& task,
+                                              std::vector<Row>& parts,
+                                              int threads);
 
 }  // namespace ramet

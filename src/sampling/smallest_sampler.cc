@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "edges_in_time.h"
+#include "base/fanout.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
+#include "row_edges.h"
 #include "row_tries.h"
 #include "smallest_edges.h"
 #include "weighted_rule.h"
@@ -29,29 +30,31 @@ constexpr std::array<int64_t, kSpan> counted() {
 }
 constexpr std::array<int64_t, kSpan> kCounted = counted();
 
-// Of one thread, as all rules. `edges`: EveryEdge, RemainingEdges or EdgesInTime.
-template <typename Id, typename RowEdges>
-class SmallestWordsRule {
+// Of one thread, as all rules.
+class SmallestWordsRule final : public EdgeRule {
  public:
-  static constexpr bool reads_sources() { return false; }
+  SmallestWordsRule(const RelationRows& task, const DrawKeys& hop_keys)
+      : task_(task), hop_keys_(hop_keys), edges_(task) {}
 
-  SmallestWordsRule(const RelationTask<Id>& task, const DrawKeys& hop_keys, RowEdges edges)
-      : task_(task), hop_keys_(hop_keys), edges_(std::move(edges)) {}
+  void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) override {
+    take_each(task_, piece, *this, picks, sizes);
+  }
+  [[nodiscard]] bool reads_sources() const { return edges_.reads_sources(); }
+  void request(const Row& row, size_t /*i*/) const { edges_.request(row); }
 
-  template <typename Index, typename Picks>
-  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+  void pick(const Row& row, size_t i, EdgePicks& picks) {
     const int64_t k = task_.fanout;
-    const auto edges = edges_.of(stored, row, i);
+    const EdgeNumbers edges = edges_.of(row, i);
     if (k == kAllNeighbors || k >= edges.size())
-      return picks.take_unread(edges.size(), [&](int64_t j) { return row.begin + edges[j]; });
-    const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
+      return picks.take(edges.size(), [&](int64_t j) { return row.begin + edges[j]; });
+    const DrawKeys keys = node_keys(hop_keys_, task_.dst_ids[i]);
     if (edges.size() <= kSpan && take_from_span(keys, edges, row, picks)) return;
     for (int64_t wanted = some_more(k);; wanted *= 2) {
       find(keys, edges, wanted < edges.size() ? threshold_of(wanted, edges.size()) : ~uint64_t{0});
       if (std::ssize(found_) >= k) break;
     }
     keep_smallest(found_, k);
-    picks.take_unread(k, [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
+    picks.take(k, [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
   }
 
  private:
@@ -62,17 +65,16 @@ class SmallestWordsRule {
 
   // For up to kSpan edges: ranks in vector lanes what is within a bound. Does nothing where that is
   // too little or too much, or where words are equal.
-  template <typename Edges, typename Picks>
-  bool take_from_span(const DrawKeys& keys, const Edges& edges, const Row& row, Picks& picks) {
-    const int64_t k = task_.fanout, count = edges.size();
-    const int64_t size = kernel_.scan64(keys, bound_of(count), numbers(edges, 0, count), count,
-                                        index_.data(), word_.data());
+  bool take_from_span(const DrawKeys& keys,
+                      const EdgeNumbers& edges,
+                      const Row& row,
+                      EdgePicks& picks) {
+    const int64_t k = task_.fanout, size = scan(keys, bound_of(edges.size()), edges, 0);
     if (size < k || size > kMaxRanked) return false;
     for (size_t e = 0; e < static_cast<size_t>(size); ++e)
       number_[e] = fraction_of(word_[e]);
     if (smallest_(number_.data(), size, k, index_.data()) != k) return false;
-    picks.take_unread(k,
-                      [&](int64_t e) { return row.begin + edges[index_[static_cast<size_t>(e)]]; });
+    picks.take(k, [&](int64_t e) { return row.begin + edges[index_[static_cast<size_t>(e)]]; });
     return true;
   }
 
@@ -86,31 +88,32 @@ class SmallestWordsRule {
     return bound;
   }
 
-  // The numbers of edges in their row; where it has all edges, less `first`.
-  template <typename Edges>
-  const int64_t* numbers(const Edges& edges, int64_t first, int64_t count) {
-    if constexpr (kHasEvery) return kCounted.data();
+  // Of up to kSpan edges from the first-th on, those whose words are within a bound: in index_ and
+  // word_. Returns how many.
+  int64_t scan(const DrawKeys& keys,
+               const WordBound& bound,
+               const EdgeNumbers& edges,
+               int64_t first) {
+    const int64_t count = std::min(kSpan, edges.size() - first);
+    if (edges.are_side_by_side(first, count))
+      return kernel_.scan64(beginning_at(keys, edges[first]), bound, kCounted.data(), count,
+                            index_.data(), word_.data());
     edges.copy(first, count, x_.data());
-    return x_.data();
+    return kernel_.scan64(keys, bound, x_.data(), count, index_.data(), word_.data());
   }
 
   // All edges whose words are at most `bound`.
-  template <typename Edges>
-  void find(const DrawKeys& keys, const Edges& edges, uint64_t bound) {
+  void find(const DrawKeys& keys, const EdgeNumbers& edges, uint64_t bound) {
     found_.clear();
     const WordBound of_row = word_bound(keys.mixture, bound);
     for (int64_t first = 0; first < edges.size(); first += kSpan) {
-      const int64_t count = std::min(kSpan, edges.size() - first);
-      const int64_t* const x = numbers(edges, first, count);
-      const DrawKeys& span_keys = kHasEvery ? beginning_at(keys, first) : keys;
-      const int64_t size = kernel_.scan64(span_keys, of_row, x, count, index_.data(), word_.data());
+      const int64_t size = scan(keys, of_row, edges, first);
       for (size_t e = 0; e < static_cast<size_t>(size); ++e)
         found_.push_back({word_[e], edges[first + index_[e]]});
     }
   }
 
-  static constexpr bool kHasEvery = std::is_same_v<RowEdges, EveryEdge>;
-  const RelationTask<Id>& task_;
+  const RelationRows& task_;
   const DrawKeys& hop_keys_;
   RowEdges edges_;
   LaborKernel kernel_ = best_kernels().labor;
@@ -123,24 +126,9 @@ class SmallestWordsRule {
   std::vector<WordBound> bounds_ = std::vector<WordBound>(kSpan + 1);  // by number of edges
 };
 
-// EdgeScan::sample(): make_rule(edges) gives a rule that draws from EveryEdge, or from
-// RemainingEdges where some are excluded, or from EdgesInTime where the task has times.
-template <typename Id, typename MakeRule>
-Relation scan(const RelationTask<Id>& task,
-              ScanScratch<Id>& scratch,
-              BufferPool& pool,
-              int threads,
-              const MakeRule& make_rule) {
-  if (task.times != nullptr) return scan_edges_in_time(task, scratch, pool, threads, make_rule);
-  const auto scan_all = [&](const auto& edges) {
-    return scan_edges(task, scratch, pool, threads, false, [&] { return make_rule(edges); });
-  };
-  return task.excluded == nullptr ? scan_all(EveryEdge()) : scan_all(RemainingEdges<Id>(task));
-}
-
 // Once as many rows were drawn from as there are; nullptr before.
-template <typename Weight, typename Id>
-const TriesOfRows<Weight>* row_tries_of(const RelationTask<Id>& task,
+template <typename Weight>
+const TriesOfRows<Weight>* row_tries_of(const RelationRows& task,
                                         const WeightedDraws& draws,
                                         const Array& table,
                                         int threads) {
@@ -155,24 +143,24 @@ const TriesOfRows<Weight>* row_tries_of(const RelationTask<Id>& task,
 template <typename Id>
 Relation sample_smallest_words(const RelationTask<Id>& task,
                                const DrawKeys& hop_keys,
-                               ScanScratch<Id>& scratch,
+                               ScanScratch& scratch,
                                BufferPool& pool,
                                int threads) {
-  return scan(task, scratch, pool, threads, [&]<typename Edges>(Edges edges) {
-    return SmallestWordsRule<Id, Edges>(task, hop_keys, std::move(edges));
+  return scan_edges(task, scratch, pool, threads, false, [&](const RelationRows& rows) {
+    return std::make_unique<SmallestWordsRule>(rows, hop_keys);
   });
 }
 
 template <typename Id>
 Relation sample_weighted(const RelationTask<Id>& task,
                          const WeightedDraws& draws,
-                         ScanScratch<Id>& scratch,
+                         ScanScratch& scratch,
                          BufferPool& pool,
                          int threads) {
   const auto sample = [&]<typename Weight>(const Array& table) {
     const TriesOfRows<Weight>* const row_tries = row_tries_of<Weight>(task, draws, table, threads);
-    return scan(task, scratch, pool, threads, [&]<typename Edges>(Edges edges) {
-      return WeightedRule<Id, Weight, Edges>(task, draws, table, row_tries, std::move(edges));
+    return scan_edges(task, scratch, pool, threads, false, [&](const RelationRows& rows) {
+      return std::make_unique<WeightedRule<Weight>>(rows, draws, table, row_tries);
     });
   };
   if (task.fanout == 0) return sample.template operator()<float>({});
@@ -182,12 +170,12 @@ Relation sample_weighted(const RelationTask<Id>& task,
 }
 
 template Relation sample_smallest_words(
-    const RelationTask<int32_t>&, const DrawKeys&, ScanScratch<int32_t>&, BufferPool&, int);
+    const RelationTask<int32_t>&, const DrawKeys&, ScanScratch&, BufferPool&, int);
 template Relation sample_smallest_words(
-    const RelationTask<int64_t>&, const DrawKeys&, ScanScratch<int64_t>&, BufferPool&, int);
+    const RelationTask<int64_t>&, const DrawKeys&, ScanScratch&, BufferPool&, int);
 template Relation sample_weighted(
-    const RelationTask<int32_t>&, const WeightedDraws&, ScanScratch<int32_t>&, BufferPool&, int);
+    const RelationTask<int32_t>&, const WeightedDraws&, ScanScratch&, BufferPool&, int);
 template Relation sample_weighted(
-    const RelationTask<int64_t>&, const WeightedDraws&, ScanScratch<int64_t>&, BufferPool&, int);
+    const RelationTask<int64_t>&, const WeightedDraws&, ScanScratch&, BufferPool&, int);
 
 }  // namespace ramet

@@ -16,7 +16,7 @@ namespace ramet {
 template <typename Id>
 [[nodiscard]] Relation sample_smallest_words(const RelationTask<Id>& task,
                                              const DrawKeys& hop_keys,
-                                             ScanScratch<Id>& scratch,
+                                             ScanScratch& scratch,
                                              BufferPool& pool,
                                              int threads);
 
@@ -31,7 +31,7 @@ struct WeightedDraws {
 template <typename Id>
 [[nodiscard]] Relation sample_weighted(const RelationTask<Id>& task,
                                        const WeightedDraws& draws,
-                                       ScanScratch<Id>& scratch,
+                                       ScanScratch& scratch,
                                        BufferPool& pool,
                                        int threads);
 

@@ -15,7 +15,7 @@ template <typename Id>
 [[nodiscard]] Relation sample_in_time(const RelationTask<Id>& task,
                                       const DrawKeys& keys,
                                       bool replace,
-                                      ScanScratch<Id>& scratch,
+                                      ScanScratch& scratch,
                                       BufferPool& pool,
                                       int threads);
 

@@ -74,11 +74,10 @@ class UniformSampler {
     }
     rows_.resize(std::max(rows_.size(), static_cast<size_t>(task_.num_dst())));
     parallel_for(task_.num_dst(), kGrain, threads, [&](int64_t begin, int64_t end) {
-      for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
-                   [&](int64_t i, const Row& row) {
-                     rows_[static_cast<size_t>(i)] = row;
-                     indptr_[i + 1] = num_picks(rule_, row.degree);
-                   });
+      for_each_dst_row(task_, begin, end, [&](int64_t i, const Row& row) {
+        rows_[static_cast<size_t>(i)] = row;
+        indptr_[i + 1] = num_picks(rule_, row.degree);
+      });
       if (task_.times != nullptr) narrow_rows(begin, end);
     });
   }
@@ -145,8 +144,8 @@ class UniformSampler {
   void run_pipeline(const Chunk& rows, Finish&& finish) {
     const auto first = static_cast<size_t>(rows.begin);
     const auto count = static_cast<size_t>(rows.end - rows.begin);
-    RowPicker<Id> picker(rule_, draws_.hop_keys, task_.dst_nodes().subspan(first, count),
-                         std::span<const Row>(rows_).subspan(first, count));
+    RowPicker picker(rule_, draws_.hop_keys, task_.dst_nodes().subspan(first, count),
+                     std::span<const Row>(rows_).subspan(first, count));
     Chunk picked{rows.begin, rows.begin}, loaded = picked;
     int64_t ahead = rows.begin;
     const auto read_to = [&](int64_t end) {
@@ -174,7 +173,7 @@ class UniformSampler {
     finish_loaded();
   }
 
-  void pick(RowPicker<Id>& picker, int64_t first_row, const Chunk& chunk) {
+  void pick(RowPicker& picker, int64_t first_row, const Chunk& chunk) {
     const Array& indices = task_.edges.indices;
     const auto* stored = static_cast<const char*>(indices.data);
     const int64_t width = item_size(indices.dtype);

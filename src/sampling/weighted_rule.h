@@ -20,6 +20,7 @@
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
 #include "relation_builder.h"
+#include "row_edges.h"
 #include "row_tries.h"
 #include "smallest_edges.h"
 #include "smallest_sampler.h"
@@ -44,32 +45,32 @@ inline constexpr CountedStreams kCountedStreams;
 // reservoir", 2006. An exponential number divided by the weight is the time at which an edge is
 // drawn, if edges are drawn one after the other in proportion to the weights that are left. Of one
 // thread.
-template <typename Id, typename Weight, typename RowEdges>
-class WeightedRule {
+template <typename Weight>
+class WeightedRule final : public EdgeRule {
  public:
-  static constexpr bool reads_sources() { return false; }
-
   // `row_tries`: or nullptr. kInvalidArgument: too many picks.
-  WeightedRule(const RelationTask<Id>& task,
+  WeightedRule(const RelationRows& task,
                const WeightedDraws& draws,
                const Array& table,
-               const TriesOfRows<Weight>* row_tries,
-               RowEdges edges)
+               const TriesOfRows<Weight>* row_tries)
       : task_(task),
         hop_keys_(draws.hop_keys),
         method_(draws.method),
         rejects_(!draws.dependent),
         weights_(table.as<Weight>()),
         row_tries_(row_tries),
-        edges_(std::move(edges)) {
+        edges_(task) {
     if (method_.replace && task.fanout > kMaxPicks / std::max<int64_t>(task.num_dst(), 1))
       throw_too_many_picks(task.edges, task.fanout, task.num_dst(), kMaxPicks);
   }
 
-  template <typename Index, typename Picks>
-  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
-    const auto edges = edges_.of(stored, row, i);
+  void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) override {
+    take_each(task_, piece, *this, picks, sizes);
+  }
+
+  void pick(const Row& row, size_t i, EdgePicks& picks) {
+    const DrawKeys keys = node_keys(hop_keys_, task_.dst_ids[i]);
+    const EdgeNumbers edges = edges_.of(row, i);
     picked_.clear();
     few_.clear();
     if (task_.fanout == kAllNeighbors || (!method_.replace && task_.fanout >= edges.size())) {
@@ -78,20 +79,22 @@ class WeightedRule {
       if (rejects_ && edges.size() == row.degree) draw_by_tries(keys, row, i);
       draw_rest(keys, row, edges);
     }
-    picks.take_unread(std::ssize(picked_),
-                      [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
+    picks.take(std::ssize(picked_),
+               [&](int64_t e) { return row.begin + picked_[static_cast<size_t>(e)]; });
   }
 
+  [[nodiscard]] bool reads_sources() const { return edges_.reads_sources(); }
+
   // Asks for what will be read of a row that will be drawn from soon; makes its first tries, which
-  // say what that is.
-  template <typename Index>
-  void request(std::span<const Index> /*stored*/, const Row& row, size_t i) {
+  // say what that is. Where times hold edges back, there hardly are any.
+  void request(const Row& row, size_t i) {
+    if (edges_.have_times()) return edges_.request(row);
     if (row_tries_ == nullptr || !may_reject(task_.fanout, method_.replace, row.degree))
       return request_whole(weights_.data() + row.begin, row.degree);
     prefetch(row_tries_->data() + number_of_row(i));
     SomeTries& tries = ahead_[i % kAhead].tries;
     ahead_[i % kAhead].i = i;
-    kernel_.tries(node_keys(hop_keys_, task_.dst_nodes()[i]), row.degree, 0, tries);
+    kernel_.tries(node_keys(hop_keys_, task_.dst_ids[i]), row.degree, 0, tries);
     for (const uint64_t x : tries.position)
       prefetch(row_tries_->codes() + row.begin + x);
   }
@@ -111,7 +114,7 @@ class WeightedRule {
   }
 
   [[nodiscard]] int64_t number_of_row(size_t i) const {
-    return task_.dst_rows.row(task_.dst_nodes()[i]);
+    return task_.dst_rows.row(task_.dst_ids[i]);
   }
   [[nodiscard]] RowTries<Weight> tries_of(const Row& row, size_t i) const {
     return row_tries_ != nullptr ? row_tries_->data()[number_of_row(i)]
@@ -170,8 +173,7 @@ class WeightedRule {
   }
 
   // What tries did not give.
-  template <typename Edges>
-  void draw_rest(const DrawKeys& keys, const Row& row, const Edges& edges) {
+  void draw_rest(const DrawKeys& keys, const Row& row, const EdgeNumbers& edges) {
     if (std::ssize(picked_) == task_.fanout) return;
     if (method_.replace) {
       draw(keys, row, edges);
@@ -183,8 +185,7 @@ class WeightedRule {
   }
 
   // Draws from the edges that are not picked yet. Seldom called.
-  template <typename Edges>
-  void draw_others(const DrawKeys& keys, const Row& row, const Edges& edges) {
+  void draw_others(const DrawKeys& keys, const Row& row, const EdgeNumbers& edges) {
     const auto is_picked = [&](int64_t x) {
       return std::binary_search(picked_.begin(), picked_.end(), x);
     };
@@ -220,10 +221,9 @@ class WeightedRule {
   }
 
   // The edges from the first-th of a row on, until the next call.
-  template <typename Edges>
-  Span span_at(const Row& row, const Edges& edges, int64_t first) {
+  Span span_at(const Row& row, const EdgeNumbers& edges, int64_t first) {
     const int64_t count = std::min(kSpan, edges.size() - first), x = edges[first];
-    if (edges[first + count - 1] - x == count - 1)
+    if (edges.are_side_by_side(first, count))
       return {count, x, true, kCountedStreams.of.data(), weights_.data() + row.begin + x};
     edges.copy(first, count, x_.data());
     for (size_t e = 0; e < static_cast<size_t>(count); ++e) {
@@ -245,14 +245,13 @@ class WeightedRule {
   }
 
   // Calls body(span) for one span of the row's edges after the other.
-  template <typename Edges, typename Body>
-  void for_each_span(const Row& row, const Edges& edges, Body&& body) {
+  template <typename Body>
+  void for_each_span(const Row& row, const EdgeNumbers& edges, Body&& body) {
     for (int64_t first = 0; first < edges.size(); first += kSpan)
       body(span_at(row, edges, first));
   }
 
-  template <typename Edges>
-  void take_positive(const Row& row, const Edges& edges) {
+  void take_positive(const Row& row, const EdgeNumbers& edges) {
     for_each_span(row, edges, [&](const Span& span) {
       checked_sum(row, span);
       for (size_t e = 0; e < static_cast<size_t>(span.count); ++e)
@@ -263,8 +262,7 @@ class WeightedRule {
   // Guesses a bound that some more edges than wanted are within: of weights that are alike, a time
   // t has drawn all but a part exp(-t w). Where few weights have most of the sum it may be too
   // small.
-  template <typename Edges>
-  void draw_distinct(const DrawKeys& keys, const Row& row, const Edges& edges) {
+  void draw_distinct(const DrawKeys& keys, const Row& row, const EdgeNumbers& edges) {
     double sum = 0;
     Span last = {};
     for_each_span(row, edges, [&](const Span& span) {
@@ -284,9 +282,11 @@ class WeightedRule {
   }
 
   // Draws from a row of one span if k numbers are at most `bound`, or if there is no bound.
-  template <typename Edges>
-  bool find_in_span(
-      const DrawKeys& keys, const Row& row, const Edges& edges, const Span& span, double bound) {
+  bool find_in_span(const DrawKeys& keys,
+                    const Row& row,
+                    const EdgeNumbers& edges,
+                    const Span& span,
+                    double bound) {
     const int64_t k = task_.fanout;
     const auto [found, within] = find_numbers(keys, span, bound);
     if (within < k && bound != kNoBound) return false;
@@ -312,8 +312,7 @@ class WeightedRule {
   }
 
   // The same for rows of any length.
-  template <typename Edges>
-  bool find_in_spans(const DrawKeys& keys, const Row& row, const Edges& edges, double bound) {
+  bool find_in_spans(const DrawKeys& keys, const Row& row, const EdgeNumbers& edges, double bound) {
     const int64_t k = task_.fanout;
     double limit = bound;  // k edges before have smaller numbers
     smallest_.clear();
@@ -337,8 +336,7 @@ class WeightedRule {
   }
 
   // Independent draws: the first edge at which the running sum of weights exceeds a fraction of it.
-  template <typename Edges>
-  void draw(const DrawKeys& keys, const Row& row, const Edges& edges) {
+  void draw(const DrawKeys& keys, const Row& row, const EdgeNumbers& edges) {
     const auto size = static_cast<size_t>(edges.size());
     sums_.resize(std::max(sums_.size(), size + kWeightedPadding));
     double sum = 0, *sums = sums_.data();
@@ -360,7 +358,7 @@ class WeightedRule {
     finish_drawn();
   }
 
-  const RelationTask<Id>& task_;
+  const RelationRows& task_;
   const DrawKeys& hop_keys_;
   const Weighted& method_;
   const bool rejects_;

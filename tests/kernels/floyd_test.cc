@@ -102,7 +102,7 @@ TEST_CASE(
       const uint32_t suspects = kernel({hop_key}, kFanout, rows, picks);
       CHECK(suspects == (kernel == floyd_portable ? 0 : 1U << kRow));
     }
-    RowPicker<int64_t> picker({kFanout, false}, {hop_key}, nodes, csc_rows);
+    RowPicker picker({kFanout, false}, {hop_key}, std::span<const int64_t>(nodes), csc_rows);
     for (size_t i = 0; i < nodes.size(); ++i) {
       std::vector<int64_t> got;
       picker.pick(i, [&](int64_t p) { got.push_back(p - csc_rows[i].begin); });
@@ -134,7 +134,7 @@ TEST_CASE("a dependent word that must be repeated is") {
   CHECK(r * n == 0);
   CHECK(uniform_below(r, n) == uniform_below(mix64(r + kGolden), n));
   const Row row{0, kDegree};
-  RowPicker<int64_t> picker({1, false}, keys, {&node, 1}, {&row, 1});
+  RowPicker picker({1, false}, keys, std::span<const int64_t>(&node, 1), {&row, 1});
   picker.pick(0, [&](int64_t p) { CHECK(p == picks_alone(keys, node, kDegree, 1)[0]); });
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("rows of all kinds come in order: empty, whole, in lanes, and too long
   for (const PickRule rule : {PickRule{10, false}, PickRule{1, false}, PickRule{33, false},
                               PickRule{4, true}, PickRule{0, false}}) {
     for (const DrawKeys& keys : keys_of(99)) {
-      RowPicker<int32_t> picker(rule, keys, nodes, rows);
+      RowPicker picker(rule, keys, std::span<const int32_t>(nodes), rows);
       for (size_t i = 0; i < nodes.size(); ++i) {
         std::vector<int64_t> got, expected(static_cast<size_t>(num_picks(rule, rows[i].degree)));
         picker.pick(i, [&](int64_t p) { got.push_back(p - rows[i].begin); });

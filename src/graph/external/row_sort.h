@@ -15,10 +15,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "background.h"
+#include "base/function_ref.h"
 #include "base/parallel.h"
 #include "csc_files.h"
 #include "edge_runs.h"
@@ -170,15 +172,18 @@ class RowSort {
   }
 
   // visit(bucket, records, what their ids mean) for buckets [first, last) of all runs.
-  template <typename Level, typename Visit>
-  void visit(const Level& level, int64_t first, int64_t last, const Visit& visit) const {
-    using Stored = typename Level::Stored;
+  template <typename Stored>
+  void visit(const Level<Stored>& level,
+             int64_t first,
+             int64_t last,
+             FunctionRef<void(int64_t, std::span<const std::type_identity_t<Stored>>, RunIds)>
+                 visit) const {
     const auto bytes = static_cast<size_t>(plan_.piece_bytes);
     const auto piece = std::make_unique_for_overwrite<std::byte[]>(bytes);
     for (int64_t r = 0; r < level.runs.runs(); ++r) {
       const RunIds ids = level.numbers.of_run(r);
       level.runs.read(r, first, last, {piece.get(), bytes},
-                      [&](int64_t b, std::byte* data, int64_t count) {
+                      [&](int64_t b, const std::byte* data, int64_t count) {
                         const auto* const records = reinterpret_cast<const Stored*>(data);
                         visit(b, std::span(records, static_cast<size_t>(count)), ids);
                       });

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -60,6 +61,30 @@ void RunFile::read_at(int64_t offset, int64_t bytes, void* to) const {
     next += count;
     offset += count;
     bytes -= count;
+  }
+}
+
+void RunFile::read(
+    int64_t run,
+    int64_t first,
+    int64_t last,
+    std::span<std::byte> piece,
+    FunctionRef<void(int64_t bucket, const std::byte* records, int64_t count)> visit) const {
+  const std::vector<int64_t> begin = begins(run, first, last);
+  const int64_t most = std::ssize(piece) / record_bytes_;
+  size_t bucket = 0;
+  for (int64_t next = begin.front(); next < begin.back();) {
+    const int64_t end = std::min(next + most, begin.back());
+    read_records(run, next, end, piece.data());
+    for (int64_t from = next; from < end;) {
+      while (begin[bucket + 1] <= from)
+        ++bucket;
+      const int64_t count = std::min(begin[bucket + 1], end) - from;
+      visit(first + static_cast<int64_t>(bucket),
+            &piece[static_cast<size_t>((from - next) * record_bytes_)], count);
+      from += count;
+    }
+    next = end;
   }
 }
 

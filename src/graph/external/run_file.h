@@ -6,13 +6,13 @@
 // that is not used takes no disk.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/system/posix.h"
 
 namespace ramet {
@@ -37,29 +37,11 @@ class RunFile {
 
   // visit(bucket, first of some records, how many) for all records of buckets [first, last) of a
   // run, in order, through `piece`. Several threads at once.
-  template <typename Visit>
   void read(int64_t run,
             int64_t first,
             int64_t last,
             std::span<std::byte> piece,
-            const Visit& visit) const {
-    const std::vector<int64_t> begin = begins(run, first, last);
-    const int64_t most = std::ssize(piece) / record_bytes_;
-    size_t bucket = 0;
-    for (int64_t next = begin.front(); next < begin.back();) {
-      const int64_t end = std::min(next + most, begin.back());
-      read_records(run, next, end, piece.data());
-      for (int64_t from = next; from < end;) {
-        while (begin[bucket + 1] <= from)
-          ++bucket;
-        const int64_t count = std::min(begin[bucket + 1], end) - from;
-        visit(first + static_cast<int64_t>(bucket),
-              &piece[static_cast<size_t>((from - next) * record_bytes_)], count);
-        from += count;
-      }
-      next = end;
-    }
-  }
+            FunctionRef<void(int64_t bucket, const std::byte* records, int64_t count)> visit) const;
 
   // Gives the disk under these buckets back, as far as the file system can.
   void release(int64_t first, int64_t last) const;

@@ -128,8 +128,8 @@ struct Least {
 template <typename L, typename Rows, typename Terms>
 class Aggregation {
   using Vector = typename L::Vector;
-  // Of a pass: half of AVX2's registers. Single elements serve heads too narrow for others.
-  static constexpr int kMaxVectors = L::kLanes == 1 ? 2 : 8;
+  // Of a pass: half of AVX2's registers. Plain lanes serve heads too narrow for others.
+  static constexpr int kMaxVectors = requires { L::kIsPlain; } ? 2 : 8;
   static constexpr int64_t kTargetsAhead = 8;
 
  public:

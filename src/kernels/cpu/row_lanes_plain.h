@@ -20,6 +20,7 @@ struct Plain {
   };
   using Scalar = T;
   static constexpr int64_t kLanes = kCount;
+  static constexpr bool kIsPlain = true;
 
   template <typename F>
   static Vector map(const Vector& a, const Vector& b, F f) {

@@ -132,7 +132,7 @@ Error RecordReads::named(const Piece& piece, const RowReadError& error) const {
   return {error.code(), concat(what, " ", records, " is not in the file any more")};
 }
 
-ReadCounts RecordReads::finish(const TakeRecords& take) {
+ReadCounts RecordReads::finish(TakeRecords take) {
   ReadCounts counts;
   for (; !pieces_.empty(); pieces_.pop_front()) {
     Piece& piece = pieces_.front();

@@ -8,12 +8,12 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "base/function_ref.h"
 #include "base/system/reserved_memory.h"
 #include "ramet/node_rows.h"
 #include "ramet/row_reader.h"
@@ -23,7 +23,7 @@
 namespace ramet {
 
 // Takes the records of rows [first, first + count) of those asked for, one after the other.
-using TakeRecords = std::function<void(size_t first, size_t count, const std::byte* records)>;
+using TakeRecords = FunctionRef<void(size_t first, size_t count, const std::byte* records)>;
 
 class RecordFile {
  public:
@@ -69,7 +69,7 @@ class RecordReads {
   RecordReads(const RecordFile& file, std::span<const int64_t> rows);
 
   // Until all are read. kIo.
-  ReadCounts finish(const TakeRecords& take);
+  ReadCounts finish(TakeRecords take);
 
  private:
   struct Piece {
