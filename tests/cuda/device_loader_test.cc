@@ -181,7 +181,7 @@ TEST_CASE("why the CPU samples is told") {
 }
 
 TEST_CASE("batches of a stream that stops while it samples leave nothing behind") {
-  constexpr int kStops = test::kSlowBuild ? 3 : 10;
+  constexpr int kStops = test::kSlowBuild ? 1 : 10;
   const auto graph = make_typed_graph();
   for (const Location topology : {Location::kDevice, Location::kStaged}) {
     LoaderOptions options = batches_on_device(topology, Location::kInPlace);
