@@ -80,7 +80,7 @@ test-tsan: setup  ## C++ tests of threads under the thread sanitizer
 	@$(STEP) build-tsan cmake --build --preset tsan
 	@$(STEP) test-tsan $(FIXED_ADDRESSES) $(CTEST) tsan
 
-test-aarch64: setup  ## the library for aarch64 by a cross compiler, its kernels' tests under qemu, where Debian has both
+test-aarch64: setup  ## what computes, for aarch64 by a cross compiler; its tests under qemu, where Debian has both
 	@tools/bootstrap.sh aarch64
 	@$(STEP) test-aarch64 tools/aarch64.sh
 
@@ -103,7 +103,8 @@ cuda: setup  ## CUDA compiled by nvcc for all chips, or CHIPS="80-real;120"; its
 	@cmake --build --preset cuda
 	@ctest --preset cuda
 
-test-includes: setup  ## every source and header compiles alone, without what others include
+test-includes: setup  ## every source and header compiles alone, without what others include; the library for aarch64
+	@tools/bootstrap.sh aarch64
 	@$(STEP) test-includes $(PYTHON_IN_VENV) tools/check_includes.py --sources
 
 test-tidy: setup  ## clang-tidy over the library, by the checks of .clang-tidy
@@ -153,7 +154,7 @@ test-wheel: build  ## the wheel of what `make build` compiled, in an environment
 test-versions: wheel  ## the wheels with each line of tests/wheel/versions.txt: Pythons, torches, numpys; downloads gigabytes
 	@$(TEST_WHEEL) build/wheel --versions --timeout 7200
 
-fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=30
+fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20
 	@$(STEP) fuzz tools/fuzz.sh $(SECONDS)
 
 asan: setup

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# aarch64.sh: compiles the library for aarch64 and runs the tests of its kernels under qemu. Says so and leaves
-# them out where the cross compiler or qemu is missing.
+# aarch64.sh: compiles what computes for aarch64 and runs its tests under qemu; check_includes.py parses the rest.
+# Says so and leaves them out where the cross compiler or qemu is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -5,6 +5,7 @@
     check_includes.py --sources   each source alone, which proves the header that it includes first, too
 
 Unity builds compile sources together, and so cannot find a missing include. Nothing is built: compilers only parse.
+Sources of the library are parsed for aarch64, where clang and headers for it are: so they are known to compile there.
 A header of vector code is named for its instructions, and compiled for them where they exist; one of CUDA is compiled
 for the emulator.
 
@@ -36,8 +37,22 @@ INCLUDE = re.compile(r'^ *# *include ([<"])(.+)[>"]', re.MULTILINE)
 # Lists of headers, the longest first; one is precompiled where ENOUGH files start with it.
 COMMON = frozenset(("vector", "string", "span", "memory"))
 LARGE = COMMON | {"atomic", "functional", "map", "optional"}
-STARTS = (LARGE | {"nanobind/ndarray.h"}, LARGE, COMMON | {"functional"}, COMMON, frozenset(("string",)))
+STARTS = (
+    LARGE | {"nanobind/ndarray.h"},
+    LARGE | {"doctest/doctest.h"},
+    COMMON | {"doctest/doctest.h"},
+    frozenset(("doctest/doctest.h",)),
+    LARGE,
+    COMMON | {"functional"},
+    COMMON,
+    frozenset(("string",)),
+    frozenset(("string_view",)),
+)
 ENOUGH = 6
+AARCH64 = "aarch64-linux-gnu"
+# In a source that is another one on other machines, or none: words, and headers.
+NATIVE = re.compile(r"x86_64|RAMET_AVX|_avx2\.cc")
+NATIVE_HEADERS = frozenset(("emmintrin.h", "immintrin.h", "liburing.h"))
 
 
 def files_in(*folders: str, endings: tuple[str, ...]) -> list[Path]:
@@ -100,17 +115,30 @@ def headers_alone() -> list[Parse]:
     return parses
 
 
+def is_portable(source: Path) -> bool:
+    """Whether it is a source of the library that is the same on every machine."""
+    ours = source.is_relative_to(ROOT / "src") and not source.is_relative_to(ROOT / "src" / "kernels" / "cuda")
+    native = NATIVE.search(source.name + source.read_text()) or NATIVE_HEADERS & names_of_others(source)
+    return ours and not native
+
+
 def sources_alone() -> list[Parse]:
-    """Each source: by clang, which parses faster, where it is."""
+    """Each source: by clang, which parses faster, where it is. A header that several include first is proven by one."""
     compiler = shutil.which("clang++")
     choice = [f"-DPython_EXECUTABLE={sys.executable}", *([f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else [])]
     subprocess.run(["cmake", "--preset", "apart", *choice], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    parses = []
+    parses, headers = [], set()
     for entry in json.loads((APART / "compile_commands.json").read_text()):
         words, source = shlex.split(entry["command"]), Path(entry["file"])
         if not source.is_relative_to(ROOT / ".venv"):
             output = words.index("-o")
-            parses.append(Parse(tuple(words[:output]), tuple(words[output + 2 :]), first_include(source) or source))
+            options = words[:output]
+            if compiler and shutil.which(f"{AARCH64}-g++") and is_portable(source):
+                options = [option.replace("RAMET_AVX", "RAMET_NEON") for option in options] + [f"--target={AARCH64}"]
+            header = first_include(source)
+            proven = header if header and header not in headers else source
+            parses.append(Parse(tuple(options), tuple(words[output + 2 :]), proven))
+            headers.add(header)
     return parses
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # fuzz.sh [SECONDS]: gives each libFuzzer target of tests/fuzz so many seconds, all at the same time, and
-# a fresh seed. Without SECONDS it is 30 with the same seed each time: a change fails by what it changes,
+# a fresh seed. Without SECONDS it is 20 with the same seed each time: a change fails by what it changes,
 # not by luck. What it finds lies in build/asan/found.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-readonly SECONDS_EACH=${1:-30} SEED=$(($# == 0)) # 0 is a fresh one
+readonly SECONDS_EACH=${1:-20} SEED=$(($# == 0)) # 0 is a fresh one
 readonly BUILD=build/asan
 
 if [[ ! -x $BUILD/tests/fuzz/fuzz_parser ]]; then

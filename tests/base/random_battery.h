@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ramet/random.h"
+#include "support/slow_build.h"
 #include "support/statistics.h"
 
 namespace ramet::test {
@@ -25,11 +26,7 @@ namespace ramet::test {
 using Streams = std::function<uint64_t(uint64_t stream, uint64_t t)>;
 using PValue = std::pair<std::string, double>;
 
-#ifdef RAMET_SANITIZED
-inline constexpr uint64_t kWords = 1 << 14;  // ten times slower
-#else
-inline constexpr uint64_t kWords = 1 << 18;
-#endif
+inline constexpr uint64_t kWords = kSlowBuild ? 1 << 14 : 1 << 18;
 
 // Every test takes word i from one stream, or across streams: the first words of each.
 inline constexpr uint64_t kWordsPerStream = 16;

@@ -14,6 +14,7 @@
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
 #include "support/rank_threads.h"
+#include "support/slow_build.h"
 #include "support/streams.h"
 #include "support/threads.h"
 
@@ -180,11 +181,7 @@ TEST_CASE("why the CPU samples is told") {
 }
 
 TEST_CASE("batches of a stream that stops while it samples leave nothing behind") {
-#ifdef RAMET_SANITIZED
-  constexpr int kStops = 3;
-#else
-  constexpr int kStops = 10;
-#endif
+  constexpr int kStops = test::kSlowBuild ? 1 : 10;
   const auto graph = make_typed_graph();
   for (const Location topology : {Location::kDevice, Location::kStaged}) {
     LoaderOptions options = batches_on_device(topology, Location::kInPlace);

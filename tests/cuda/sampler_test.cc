@@ -12,6 +12,7 @@
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "support/slow_build.h"
 #include "support/threads.h"
 
 namespace ramet::test {
@@ -55,7 +56,7 @@ TEST_CASE("rows of a large topology may be read by the part of it that they are 
   constexpr int64_t kNodes = 50'000;
   const auto graph = uneven_graph(kNodes, 1'100'000, 6);
   std::vector<int64_t> seeds{7, 7};
-  for (int64_t i = 0; i < 300; ++i)
+  for (int64_t i = 0; i < (kSlowBuild ? 60 : 300); ++i)
     seeds.push_back(i * 7919 % kNodes);
   check_against_host(graph, {{{5, 3}}, Uniform{}, 3}, seeds, 0, 1);
   check_against_host(graph, {{{100}}, Uniform{}, 3}, seeds, 0, 1);
@@ -156,7 +157,7 @@ TEST_CASE("minibatches of seeds of several types, and without hops, are the host
 
 TEST_CASE("random graphs, seeds and fanouts") {
   const uint64_t key = 99;
-  for (uint64_t round = 0; round < 8; ++round) {
+  for (uint64_t round = 0; round < (kSlowBuild ? 2 : 8); ++round) {
     CAPTURE(round);
     const auto random = [&](uint64_t i, uint64_t n) {
       return static_cast<int64_t>(uniform_below(absorb(absorb(key, round), i), n));

@@ -16,6 +16,7 @@
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "support/graph_fixture.h"
+#include "support/slow_build.h"
 
 namespace ramet::test {
 
@@ -209,7 +210,7 @@ inline void check_against_host(const std::shared_ptr<const Graph>& graph,
                                const SampleOptions& options,
                                const std::vector<int64_t>& seeds,
                                int seed_type = 0,
-                               uint64_t steps = 2) {
+                               uint64_t steps = kSlowBuild ? 1 : 2) {
   NeighborSampler host(graph, options);
   for (const Reading& reading : kReadings) {
     CAPTURE(name(reading.order));

@@ -20,6 +20,7 @@
 #include "storage/npy.h"
 #include "support/graph_fixture.h"
 #include "support/process_entries.h"
+#include "support/slow_build.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
@@ -27,11 +28,8 @@ using ramet::test::EdgeList;
 
 namespace {
 
-#ifdef RAMET_SANITIZED  // ten times slower
-constexpr int64_t kRandomEdges = 90'000;
-#else
-constexpr int64_t kRandomEdges = 200'000;  // runs are of 25,000 to 40,000, and so are sorts
-#endif
+// Runs are of 25,000 to 40,000, and so are sorts.
+constexpr int64_t kRandomEdges = test::kSlowBuild ? 90'000 : 200'000;
 constexpr int64_t kAllNodes = 5'000;
 constexpr int64_t kMemory = ExternalCsc::kLeastMemory;
 

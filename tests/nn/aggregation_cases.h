@@ -9,6 +9,7 @@
 #include "base/narrow.h"
 #include "ramet/block_edges.h"
 #include "ramet/random.h"
+#include "support/slow_build.h"
 
 namespace ramet {
 
@@ -41,11 +42,7 @@ struct Edges {
   }
 };
 
-#ifdef RAMET_SANITIZED
-inline constexpr int64_t kHubEdges = 600;  // ten times slower
-#else
-inline constexpr int64_t kHubEdges = 5000;
-#endif
+inline constexpr int64_t kHubEdges = test::kSlowBuild ? 600 : 5000;
 
 inline std::vector<Edges> all_edges() {
   std::vector<Edges> all;

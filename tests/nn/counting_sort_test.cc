@@ -14,6 +14,7 @@
 #include "nn/aggregation_cases.h"
 #include "ramet/block_edges.h"
 #include "support/ids.h"
+#include "support/slow_build.h"
 
 using namespace ramet;
 using ramet::test::drawn_ids;
@@ -22,11 +23,7 @@ namespace {
 
 constexpr int64_t kOfPart = int64_t{64} << 10;      // keys of the smallest part
 constexpr int64_t kManyKeys = 5 * kOfPart / 2 + 7;  // whose positions are found in three chunks
-#ifdef RAMET_SANITIZED                              // ten times slower
-constexpr int kThreads[] = {7};
-#else
-constexpr int kThreads[] = {1, 2, 3, 7};
-#endif
+const std::vector<int> kThreads = test::kSlowBuild ? std::vector{7} : std::vector{1, 2, 3, 7};
 
 template <typename Key>
 std::vector<int64_t> offsets_by_definition(std::span<const Key> keys, int64_t num_keys) {

@@ -36,7 +36,7 @@ def small_mode(request, tmp_path_factory):
         "hgt",
         "subgraphs",
         "pyg_loader",
-        "pyg_training",
+        "pyg_training --case 'GraphSAGE, trim_to_layer' --case R-GCN",
         "embeddings",
         "whole_tables",
         "temporal",

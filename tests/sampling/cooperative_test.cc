@@ -11,6 +11,7 @@
 #include "ramet/sampler.h"
 #include "support/cooperative_fixture.h"
 #include "support/slices.h"
+#include "support/slow_build.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -112,7 +113,7 @@ TEST_CASE("ranks sample the edges of one process, whoever owns what") {
   for (const SampleOptions& options : many_options(*graph)) {
     CAPTURE(options.fanouts);
     CAPTURE(options.method.index());
-    for (const int64_t ranks : {1, 2, 3, 7}) {
+    for (const int64_t ranks : kSlowBuild ? std::vector{3} : std::vector{1, 2, 3, 7}) {
       CAPTURE(ranks);
       check_equal_parts(graph, options, by_ranges(*graph, ranks), 1);
       check_equal_parts(graph, options, by_hash(*graph, ranks), 3);
@@ -126,7 +127,7 @@ TEST_CASE("ranks sample the edges of one process, whoever owns what") {
 TEST_CASE("ranks sample the edges of one process, with ids beyond 32 bits") {
   const auto graph = wide();
   for (const SampleOptions& options : many_options(*graph)) {
-    for (const int64_t ranks : {1, 3}) {
+    for (const int64_t ranks : kSlowBuild ? std::vector{3} : std::vector{1, 3}) {
       check_equal_parts(graph, options, by_ranges(*graph, ranks), 3);
       check_equal_parts(graph, options, by_hash(*graph, ranks), 1);
     }

@@ -19,6 +19,7 @@
 #include "sampling/importance.h"
 #include "support/each_isa.h"
 #include "support/mapped.h"
+#include "support/slow_build.h"
 
 using namespace ramet;
 
@@ -26,6 +27,8 @@ namespace {
 
 constexpr uint64_t kMaxWord = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kUntouched = 0xfeedbeef;
+constexpr size_t kMostIds =
+    test::kSlowBuild ? 35 : 100;  // of a row: vectors, and a rest of any length
 
 template <typename Index>
 std::vector<uint32_t> accepted_obviously(const DrawKeys& keys,
@@ -98,7 +101,7 @@ void check_kernels(uint64_t most, const Mixture& mixture) {
   const std::vector<uint64_t> thresholds{0,        kMaxWord, kMaxWord / 2, kMaxWord / 2 + 1,
                                          mix64(1), mix64(2), mix64(3) >> 5};
   for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
-    for (size_t count = 0; count <= 100; ++count) {
+    for (size_t count = 0; count <= kMostIds; ++count) {
       const std::vector<Index> ids = random_ids<Index>(count + 3, most, count);
       for (const uint64_t threshold : thresholds) {
         const DrawKeys keys{absorb(threshold, count), absorb(threshold, ~count), mixture};
@@ -136,11 +139,7 @@ TEST_CASE("every kernel accepts what an obvious loop accepts, and stays inside t
 
 // docs/semantics.md, sections 8 and 9: most sources are left out by a look at their two words.
 TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch does") {
-#ifdef RAMET_SANITIZED
-  std::vector<int32_t> row(20'000);  // ten times slower
-#else
-  std::vector<int32_t> row(100'000);
-#endif
+  std::vector<int32_t> row(test::kSlowBuild ? 20'000 : 100'000);
   std::iota(row.begin(), row.end(), 12'345);
   for (uint64_t j = 1; j < 8; ++j) {
     const DrawKeys keys{absorb(7, j), absorb(8, j), mixture_of(j, 8)};

@@ -12,6 +12,7 @@
 #include "support/fork.h"
 #include "support/process_entries.h"
 #include "support/row_reader_fixture.h"
+#include "support/slow_build.h"
 #include "support/threads.h"
 
 using namespace ramet;
@@ -20,7 +21,8 @@ using namespace ramet::test;
 TEST_CASE("rows of any width and offset come as they are, in the order of the ids") {
   const TempDir folder;
   for (const int64_t row_bytes : {1, 400, 512, 1204, 4096})
-    for (const int64_t offset : {0, 128, 4096}) {
+    for (const int64_t offset :
+         kSlowBuild ? std::vector<int64_t>{128} : std::vector<int64_t>{0, 128, 4096}) {
       const int64_t rows = 300;
       const RowSpan span = write_marked(folder / "rows", row_bytes, 0, rows, offset);
       for (const ReadKind& kind : read_kinds())

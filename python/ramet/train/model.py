@@ -10,7 +10,6 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch_geometric.nn import MLP
 
 from ramet.nn import GATConv, GINConv, SAGEConv
 from ramet.train.config import HEADS
@@ -57,6 +56,8 @@ def _conv(config, num_in, num_out, last):
     if config.model == "sage":
         return SAGEConv(num_in, num_out)
     if config.model == "gin":
+        from torch_geometric.nn import MLP  # for seconds: other models need no PyG
+
         # Sums grow with degrees: without a norm units die, above all among the few of a last layer of classes' width.
         mlp = MLP([num_in, config.hidden, num_out], norm="LayerNorm", norm_kwargs={"mode": "node"})
         return GINConv(mlp, train_eps=True)

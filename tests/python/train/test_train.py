@@ -133,16 +133,16 @@ def test_the_example_trains_rows_of_a_disk_as_those_in_memory(run_script, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "dtype", "numbers", "bound"), [("gin", "float64", (2, 4), 1e-10), ("sage", "float32", (4,), 1e-5)]
+    ("model", "dtype", "processes", "bound"), [("gin", "float64", 2, 1e-10), ("sage", "float32", 4, 1e-5)]
 )
-def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, model, dtype, numbers, bound):
-    """105 steps; slices are uneven (33 seeds) and empty (an epoch's last batch has one seed). And the evaluation."""
+def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, model, dtype, processes, bound):
+    """35 steps; slices are uneven (33 seeds) and empty (an epoch's last batch has one seed). And the evaluation."""
     config = Config(
         str(store),
         model=model,
         num_neighbors=(5, 5),
         hidden=32,
-        epochs=15,
+        epochs=5,
         batch_size=BATCH,
         dropout=0.0,
         dtype=dtype,
@@ -150,21 +150,19 @@ def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, model,
     )
     alone = fit(ramet.open(store), config)
     expected = np.array([*alone["losses"], alone["test_loss"]])
-    assert len(expected) == 106
-    for processes in numbers:
-        metrics = run(replace(config, out=str(tmp_path / str(processes)), processes=processes), progress=False)
-        found = np.array([*metrics["losses"], metrics["test_loss"]])
-        assert metrics["processes"] == processes and len(found) == 106
-        worst = np.max(np.abs(found - expected) / expected)
-        print(f"{dtype}, {processes} processes: largest relative difference {worst:.1e}")
-        assert worst <= bound
+    metrics = run(replace(config, out=str(tmp_path / "run"), processes=processes), progress=False)
+    found = np.array([*metrics["losses"], metrics["test_loss"]])
+    assert metrics["processes"] == processes and len(found) == len(expected) == 36
+    worst = np.max(np.abs(found - expected) / expected)
+    print(f"{dtype}, {processes} processes: largest relative difference {worst:.1e}")
+    assert worst <= bound
 
 
 # ---- real datasets
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cora", "amazon_computers", "coauthor_physics"])
+@pytest.mark.parametrize("name", ["cora", "amazon_computers"])
 def test_accuracy_of_one_seed(name, data_dir, tmp_path):
     bench = benchmark("accuracy")
     graph = bench.open_dataset(name, data_dir, tmp_path)

@@ -75,23 +75,6 @@ def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "epochs.csv", "metrics.json"]
 
 
-@pytest.mark.slow
-def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path):
-    out = tmp_path / "run"
-    trainers = []
-
-    def kill_the_last(pids):
-        trainers[:] = pids
-        if (out / "best.pt").exists() and alive(pids[-1]):
-            os.kill(pids[-1], signal.SIGKILL)
-
-    config = Config(str(store), out=str(out), epochs=100_000, processes=2, batch_size=BATCH, hidden=8)
-    with pytest.raises(TrainingError, match=r"trainer 1 \(process \d+\) was ended by SIGKILL"):
-        run(config, progress=False, poll=kill_the_last)
-    assert not any(map(alive, trainers))
-    assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
-
-
 def listening(pids) -> set[str]:
     """The hexadecimal addresses at which these processes wait for connections by TCP."""
     inodes = set()
@@ -108,6 +91,39 @@ def listening(pids) -> set[str]:
 LOOPBACK = b"\x7f\x00\x00\x01"
 
 
+class Looks:
+    """At trainers: how often all were there, and where they or this process wait for connections."""
+
+    def __init__(self):
+        self._before, self.count, self.addresses = listening([os.getpid()]), 0, set()
+
+    def look(self, pids):
+        self.count += all(Path(f"/proc/{pid}/fd").exists() for pid in pids)
+        seen = listening([*pids, os.getpid()]) - self._before
+        self.addresses |= {bytes.fromhex(address)[::-1] for address in seen}
+
+
+@pytest.mark.slow
+def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path, monkeypatch):
+    """Until then trainers are heard on this machine alone, whatever gloo uses otherwise."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
+    out, looks = tmp_path / "run", Looks()
+    trainers = []
+
+    def kill_the_last(pids):
+        trainers[:] = pids
+        looks.look(pids)
+        if (out / "best.pt").exists() and alive(pids[-1]):
+            os.kill(pids[-1], signal.SIGKILL)
+
+    config = Config(str(store), out=str(out), epochs=100_000, processes=2, batch_size=BATCH, hidden=8)
+    with pytest.raises(TrainingError, match=r"trainer 1 \(process \d+\) was ended by SIGKILL"):
+        run(config, progress=False, poll=kill_the_last)
+    assert looks.count > 3 and looks.addresses == {LOOPBACK}
+    assert not any(map(alive, trainers))
+    assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
+
+
 def test_the_test_sees_who_listens():
     with socket.create_server(("", 0)):
         assert listening([os.getpid()]) == {"00000000"}
@@ -116,20 +132,10 @@ def test_the_test_sees_who_listens():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
-def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, processes):
-    """One opens no port at all; several are heard on this machine alone, whatever gloo uses otherwise."""
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
-    before, seen, looks = listening([os.getpid()]), set(), 0
-
-    def look(pids):
-        nonlocal looks
-        looks += all(Path(f"/proc/{pid}/fd").exists() for pid in pids)
-        seen.update(listening([*pids, os.getpid()]) - before)
-
-    out = tmp_path / "run"
-    config = Config(str(store), out=str(out), epochs=4, processes=processes, batch_size=BATCH, hidden=8)
-    metrics = run(config, progress=False, poll=look)
-    assert looks > 3 and metrics["processes"] == processes and len(metrics["attach_seconds"]) == processes
-    assert {bytes.fromhex(a)[::-1] for a in seen} == ({LOOPBACK} if processes > 1 else set())
+def test_a_trainer_that_is_alone_opens_no_port(store, tmp_path):
+    out, looks = tmp_path / "run", Looks()
+    config = Config(str(store), out=str(out), epochs=2, batch_size=BATCH, hidden=8)
+    metrics = run(config, progress=False, poll=looks.look)
+    assert looks.count > 3 and not looks.addresses
+    assert metrics["processes"] == len(metrics["attach_seconds"]) == 1
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "epochs.csv", "metrics.json"]
