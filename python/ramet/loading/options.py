@@ -173,8 +173,13 @@ def _as_expand(expand) -> str:
     return expand
 
 
+def is_list(value) -> bool:
+    """Whether it has entries in order: a list, a tuple, an array or a tensor that is no single number."""
+    return hasattr(value, "__iter__") and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) > 0
+
+
 def _per_hop(numbers, what: str, kind: str = "fanouts", **bounds) -> list[int]:
-    if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__iter__"):
+    if not is_list(numbers):
         raise TypeError(f"{what} is {numbers!r}, expected a list of {kind}, one per hop")
     return [as_int(number, f"{what}[{hop}]", **bounds) for hop, number in enumerate(numbers)]
 

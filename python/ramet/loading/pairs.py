@@ -105,7 +105,8 @@ def sorted_pairs(graph: Graph, edge_type: EdgeTypeName, sources, destinations, t
 def _edge_type_of(edges, graph: Graph) -> tuple:
     if isinstance(edges, tuple) and len(edges) == 2 and isinstance(edges[0], tuple):
         return edges
-    if edges in graph.edge_types if isinstance(edges, tuple) else False:
+    is_named = isinstance(edges, tuple) and all(isinstance(name, str) for name in edges)
+    if is_named and edges in graph.edge_types:
         return edges, None
     if len(graph.edge_types) == 1:
         return graph.edge_types[0], edges

@@ -140,13 +140,12 @@ class Call:
 
         axis: the dimension of rows in a tensor of the result. around: calls what computes all rows, and returns it.
         """
-        operands = self.args, self.kwargs
-        args, kwargs = mapped(operands, lambda item: item.demand if isinstance(item, LazyRows) else item)
+        args, kwargs = demands((self.args, self.kwargs))
         count, writes = self.rows[0].count, count_of_writes((args, kwargs))
 
         def compute(needed_by: str):
             tell_of_writes(writes, count_of_writes((args, kwargs)), needed_by)
-            now, named = mapped((args, kwargs), lambda item: item(needed_by) if isinstance(item, Demand) else item)
+            now, named = met((args, kwargs), needed_by)
             first = now[0].clone() if self.writes else now[0]  # what it was is known to others
             return around(lambda: self.function(first, *now[1:], **named))
 
@@ -191,6 +190,16 @@ def mapped(value, function):
 def settled(value):
     """The same arguments with plain tensors instead of LazyRows of which all rows are known."""
     return mapped(value, lambda item: item.demand("") if isinstance(item, LazyRows) and item.demand.is_met else item)
+
+
+def demands(value):
+    """The same arguments with their demands instead of LazyRows: later writes to these change nothing."""
+    return mapped(value, lambda item: item.demand if isinstance(item, LazyRows) else item)
+
+
+def met(value, needed_by: str):
+    """The same arguments with all rows instead of demands."""
+    return mapped(value, lambda item: item(needed_by) if isinstance(item, Demand) else item)
 
 
 def count_of_writes(value) -> list:

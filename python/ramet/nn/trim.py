@@ -22,7 +22,7 @@ from ramet.nn.conv import GCNConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import block_edges
-from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_of_writes
+from ramet.nn.lazy_rows import LazyRows, count_of_writes, demands, mapped, met, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
 
 
@@ -90,14 +90,15 @@ class _Again:
     """Calls a layer again, for all rows. kwargs: None where they are not known yet."""
 
     def __init__(self, trim: LayerTrim, layer, args: tuple, kwargs: dict | None):
-        self._trim, self._layer, self._args, self._kwargs = trim, layer, args, kwargs
+        self._trim, self._layer = trim, layer
+        self._args, self._kwargs = demands((args, kwargs))
         self._writes: list = []
         self._device = next((tensor.device for tensor in layer.parameters()), torch.device("cpu"))
         self._state = generator.state_of(self._device) if _draws(layer) else None
 
     def see(self, kwargs: dict) -> None:
         """After the first call, with these keyword arguments."""
-        self._kwargs = kwargs if self._kwargs is None else self._kwargs
+        self._kwargs = demands(kwargs) if self._kwargs is None else self._kwargs
         self._writes = self._count_of_writes()
 
     def __call__(self, needed_by: str):
@@ -108,7 +109,7 @@ class _Again:
         return generator.repeated(self._compute, self._device, self._state)
 
     def _compute(self):
-        args, named = mapped((self._args, self._kwargs), self._trim.all_rows_of)
+        args, named = met((self._args, self._kwargs), self._trim.described)
         return self._layer(*args, **named)
 
     def _count_of_writes(self) -> list:

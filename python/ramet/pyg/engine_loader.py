@@ -102,9 +102,7 @@ class EngineLoader(DataLoader):
         """The batch of the seeds at the positions `index`: integers, or a bool mask."""
         if not self._collates:
             return super().__call__(index)
-        index = torch.as_tensor(index)
-        index = index.nonzero().view(-1) if index.dtype == torch.bool else index.view(-1)
-        index = torch.where(index < 0, index + len(self.dataset), index).numpy().astype(np.int64, copy=False)
+        index = _as_positions(index, len(self.dataset))
         self._sampler.source.renew()
         engine = self._engine
         core = engine._core.make(index, random_epoch(self.generator), 0)
@@ -203,6 +201,19 @@ class EngineLoader(DataLoader):
         output = sampler_output(batch, sampler.source)
         output.metadata = self._metadata(batch, input_id)
         return self.filter_fn(sampler.finished(output))
+
+
+def _as_positions(index, count: int) -> np.ndarray:
+    """int64, of integers from -count, or of a bool mask. TypeError and ValueError for others."""
+    index = torch.as_tensor(index)
+    if index.dtype == torch.bool:
+        if index.shape != (count,):
+            raise ValueError(f"index is a bool mask of shape {list(index.shape)}, but there are {count} seeds")
+        index = index.nonzero()
+    if index.numel() > 0 and (index.is_floating_point() or index.is_complex()):
+        raise TypeError(f"index is {shortened(index)}, expected positions of seeds, which are integers, or a bool mask")
+    index = index.view(-1)
+    return torch.where(index < 0, index + count, index).numpy().astype(np.int64, copy=False)
 
 
 def sampler_for(data, num_neighbors, given, **options):

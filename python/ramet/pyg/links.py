@@ -143,5 +143,5 @@ def _checked(graph: Graph, edge_type: tuple, chosen) -> torch.Tensor:
         if node_type not in graph.node_types:
             raise ValueError(f"edge_label_index names {edge_type}, but node types are {graph.node_types}")
     chosen = on_cpu(chosen)
-    as_pair_index(chosen, graph, edge_type, "edge_label_index")
-    return torch.as_tensor(chosen).to(torch.int64)
+    pairs = as_pair_index(chosen, graph, edge_type, "edge_label_index")
+    return chosen.to(torch.int64) if isinstance(chosen, torch.Tensor) else torch.from_numpy(np.stack(pairs))

@@ -92,6 +92,10 @@ def source_of_stores(data: tuple, weight: str | None, time: str | None) -> Store
         return StoresSource(edges.graph, tuple(data), edges.graph.is_hetero)
     known = edges.get_all_edge_attrs()
     is_hetero = any(attribute.edge_type is not None for attribute in known)
+    if not known:
+        raise ValueError("the GraphStore has no edges: get_all_edge_attrs() returns none")
+    if not is_hetero and known[0].size is None:
+        raise ValueError("the edges of the GraphStore have no size: put_edge_index(..., size=(num_nodes, num_nodes))")
     compressed = edges.csc()
     rows, offsets, orders = compressed if is_hetero else ({EDGE: part} for part in compressed)
     counts = _counts(features, edges, is_hetero, known)

@@ -17,7 +17,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample
 
 from ramet._support.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
-from ramet.loading.options import as_budgets
+from ramet.loading.options import as_budgets, is_list
 from ramet.loading.pyg_data.data import by_type
 from ramet.loading.samplers import Sampler, Uniform, Weighted, draws_by_node_type
 from ramet.loading.sampling import sample
@@ -177,7 +177,7 @@ def _as_time(time_attr: str | Time | None, strategy: str) -> Time | None:
 def _as_fanouts(value) -> list | dict:
     if isinstance(value, dict):
         return value
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+    if not is_list(value):
         raise TypeError(
             f"num_neighbors is {shortened(value)}, expected a list of fanouts, or a dict of lists by edge type"
         )

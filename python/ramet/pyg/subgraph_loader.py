@@ -35,10 +35,22 @@ class SubgraphBatches(DataLoader):
 
     def _set_engine(self, ahead: Ahead, make, *args, **options) -> None:
         """make: the class of the engine's loader, with its arguments after the graph."""
+        self._ahead, self._made_by = ahead, (make, args, options)
+        self._make_engine()
+
+    def _make_engine(self) -> None:
+        ahead, (make, args, options) = self._ahead, self._made_by
         self._served = ahead.served(self.source)
         tables = {(t, of_key.name): of_key.rows for t, of_type in self._served.items() for of_key in of_type.values()}
-        options |= {"tables": tables, "ranks": False} | ahead.options(self.source)
-        self._engine: SubgraphLoader = make(self.source.graph, *args, **options)
+        others = {"tables": tables, "ranks": False} | ahead.options(self.source)
+        self._engine: SubgraphLoader = make(self.source.graph, *args, **options, **others)
+
+    def __getstate__(self) -> dict:
+        return {key: value for key, value in self.__dict__.items() if key not in ("_engine", "_served")}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._make_engine()
 
     def __iter__(self) -> Iterator[Data]:
         makes_batches = inherits(self, "_get_iterator", DataLoader)

@@ -342,6 +342,7 @@ def test_bad_input(graph, edges):
 
     for error, message, call in [
         (IndexError, "edges holds 500, which is the id of no edge of", lambda: loader([0, 500])),
+        (ValueError, "edges has shape [3, 2]", lambda: loader((np.zeros(2, int),) * 3)),
         (IndexError, "edges[0] is 60, but node type 'node' has 60 nodes", lambda: loader(np.array([[60], [0]]))),
         (ValueError, "edges has shape [3, 2], expected [2, n]", lambda: loader(np.zeros((3, 2), int))),
         (ValueError, "edges is a bool mask of shape [3]", lambda: loader(np.zeros(3, bool))),

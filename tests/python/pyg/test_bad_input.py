@@ -98,7 +98,7 @@ def cases():
         yield ANY, homogeneous, ([2], wrong, {}), ValueError, shape
     yield ANY, homogeneous, ([2], [5, 100], {}), IndexError, r"\[1\] is 100, but node type 'node' has 100 nodes"
     yield ANY, homogeneous, ([2], torch.tensor([0.5]), {}), TypeError, "has dtype float32; ids are integers"
-    for fanouts in (None, 3, "2"):
+    for fanouts in (None, 3, "2", torch.tensor(3)):
         yield ANY, homogeneous, (fanouts, [0], {}), TypeError, "num_neighbors is .*, expected a list of fanouts"
     yield ANY, homogeneous, ([1.5], [0], {}), TypeError, r"num_neighbors\[0\] is 1.5, expected an integer"
     yield ANY, homogeneous, ([-2], [0], {}), ValueError, r"num_neighbors\[0\] of edge type .* is -2, expected -1"
@@ -206,6 +206,9 @@ def test_wrong_arguments_of_pyg(options, error, message):
 
 
 def test_data_that_is_none():
+    for data, message in (Data(), "the GraphStore has no edges"), (homogeneous(), "GraphStore have no size"):
+        with pytest.raises(ValueError, match=message):
+            by_pyg((data, data), [2])
     for data in (None, {}, (1, 2)):
         with pytest.raises(TypeError, match=r"data is a \w+, expected a Data, a HeteroData or a ramet.Graph"):
             by_pyg(data, [2])

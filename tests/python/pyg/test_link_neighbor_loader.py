@@ -57,7 +57,8 @@ def test_edges_as_seeds(subgraph_type, ratio, filter_per_worker):
 @pytest.mark.parametrize("mode", [None, "binary", "triplet"])
 def test_seeds_ascend(mode):
     links = some_links()
-    for batch in make(links=links, fanouts=[2], neg_sampling=mode):
+    for batch in make(links=(links[0], links[1]), fanouts=[2], neg_sampling=mode):
+        assert mode == "triplet" or torch.equal(batch.n_id[batch.edge_label_index[:, :20]], links[:, batch.input_id])
         if mode == "triplet":
             ends = torch.cat([batch.src_index, batch.dst_pos_index, batch.dst_neg_index])
         else:

@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import re
 from itertools import chain
 from unittest import mock
 
@@ -107,8 +108,10 @@ def test_a_loader_is_called_with_positions(index):
     mask = torch.zeros(100, dtype=torch.bool)
     mask[[1, 3]] = True
     assert loader(mask).n_id[:2].tolist() == [98, 96]
-    with pytest.raises(IndexError, match="100"):
-        loader([100])
+    wrong = [(IndexError, "100", [100]), (TypeError, "index is tensor(1.5", 1.5), (ValueError, "shape [3]", mask[:3])]
+    for error, message, given in wrong:
+        with pytest.raises(error, match=re.escape(message)):
+            loader(given)
 
 
 def test_what_pyg_looks_for_is_there():

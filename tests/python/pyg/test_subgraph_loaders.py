@@ -1,5 +1,7 @@
 """ramet.pyg's ClusterLoader and GraphSAINT samplers: what batches hold, beside PyG's own loader of clusters."""
 
+import copy
+import pickle
 import re
 
 import pytest
@@ -92,6 +94,9 @@ def test_saint(data, make, num_workers):
     assert all(torch.equal(one.n_id, other.n_id) for one, other in zip(loader, batches, strict=True))
     assert not all(torch.equal(one.n_id, other.n_id) for one, other in zip(again, batches, strict=True))
     assert "node_norm" not in next(iter(make(data, num_steps=6)))
+    torch.manual_seed(1)
+    first = next(iter(pickle.loads(pickle.dumps(loader))))
+    assert torch.equal(first.n_id, batches[0].n_id) and torch.equal(first.edge_norm, batches[0].edge_norm)
 
 
 def test_a_loader_that_collates_itself_has_the_same_form(data):
@@ -101,7 +106,7 @@ def test_a_loader_that_collates_itself_has_the_same_form(data):
 
     for batch in Own(data, 20, num_steps=2, sample_coverage=1):
         check_induced(batch, data)
-    one = ClusterLoader(Clusters(data, 10, log=False))
+    one = copy.deepcopy(ClusterLoader(Clusters(data, 10, log=False)))
     batch = one.collate_fn([2, 5])
     assert pairs_of(batch.edge_index, batch.x, batch.x) <= pairs(data.edge_index)
 

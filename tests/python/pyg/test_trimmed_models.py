@@ -197,6 +197,18 @@ def test_rows_that_are_written_to(batch):
     compare(Written(LAYERS["GINConv"]).double(), run, batch)
 
 
+def test_a_layer_saw_the_rows_as_they_were_before_a_write(batch):
+    class Written(Residual):
+        def forward(self, x, edge_index):
+            x = self.convs[0](self.lin(x), edge_index)
+            x += self.convs[1](x, edge_index).detach()
+            y = self.convs[2](x, edge_index).detach()
+            x *= 2
+            return (x * y).mean(0, keepdim=True)
+
+    compare(Written(LAYERS["GINConv"]).double(), run, batch)
+
+
 def test_rows_of_parameters_that_changed_say_so(batch, caplog):
     model = pyg.GraphSAGE(12, 16, 3, 4).double()
     ramet.nn.from_pyg(model)
