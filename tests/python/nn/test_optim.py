@@ -261,6 +261,7 @@ def test_an_embedding_pickles_as_a_handle():
         (lambda e: ramet.optim.Adam(e, betas=(0.9,)), ValueError, r"betas is \(0.9,\), expected two numbers"),
         (lambda e: ramet.optim.Adam(e, betas=(0.9, 0.9, 0.9)), ValueError, "expected two numbers"),
         (lambda e: ramet.optim.Adam(e, betas=(0.9, 1)), ValueError, r"betas\[1\] is 1.0, expected .* below 1"),
+        (lambda e: ramet.optim.AdaGrad(e, 0.1, rowwise="no"), TypeError, "rowwise is 'no', expected True or False"),
         (lambda e: ramet.Table.create(1000, 16), TypeError, "dtype is 16, .*a shape is one argument"),
         (lambda e: ramet.optim.SGD(e, 0.1).add_param_group({"params": [e.anchor]}), ValueError, "make another one"),
         (lambda e: ramet.optim.Adam(e).state_dict(), TypeError, r"save\(path\)"),
