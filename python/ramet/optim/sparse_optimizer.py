@@ -300,7 +300,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         return {
             "optimizer": type(self).__name__,
             "step": self._number,
-            "options": {name: float(value) if hasattr(value, "dtype") else value for name, value in options.items()},
+            "options": {name: _plain(value) for name, value in options.items()},
             "rounding": self._rounding,
             "seed": self._seed,
             "average": self._average,
@@ -317,6 +317,13 @@ class SparseOptimizer(torch.optim.Optimizer):
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in said_options.items()}
         self._method({**self.param_groups[0], **options})
         return options
+
+
+def _plain(value):
+    """An option as a checkpoint's text has it: of numpy's and torch's numbers Python's."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value.item() if hasattr(value, "dtype") else value
 
 
 @contextmanager
