@@ -225,6 +225,10 @@ class SparseOptimizer(torch.optim.Optimizer):
         """TypeError, as state_dict()."""
         self.state_dict()
 
+    def __getstate__(self) -> dict:
+        """TypeError, as state_dict(): for copies and pickles, which torch makes of the options alone."""
+        return self.state_dict()
+
     def save(self, path) -> None:
         """Writes a checkpoint to the folder `path`: the embeddings' rows and their state, in a part for each rank, and
         a text of options and step (docs/format.md, section 8). It takes the place of the one before when all ranks are

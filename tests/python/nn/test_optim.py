@@ -266,6 +266,8 @@ def test_an_embedding_pickles_as_a_handle():
         (lambda e: ramet.optim.SGD(e, 0.1).add_param_group({"params": [e.anchor]}), ValueError, "make another one"),
         (lambda e: ramet.optim.Adam(e).state_dict(), TypeError, r"save\(path\)"),
         (lambda e: ramet.optim.Adam(e).load_state_dict({}), TypeError, r"load\(path\)"),
+        (lambda e: copy.deepcopy(ramet.optim.Adam(e)), TypeError, r"save\(path\)"),
+        (lambda e: pickle.dumps(ramet.optim.Adam(e)), TypeError, r"save\(path\)"),
     ],
 )
 def test_wrong_calls_name_what_is_wrong(wrong, error, message):
