@@ -11,6 +11,7 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
+from ramet._support.arguments import as_flag
 from ramet._support.tensors import to_tensor
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.records import RecordTable
@@ -93,6 +94,7 @@ class Rows(torch.autograd.Function):
             raise TypeError(f"ids is a {type(ids).__name__}, expected a tensor of integers")
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise TypeError(f"ids are {ids.dtype}, expected integers")
+        owned = as_flag(owned, "owned")
         table, is_on_disk = embedding.table, isinstance(embedding.table, RecordTable)
         if is_on_disk and table.ranks > 1 and not owned:
             raise ValueError(

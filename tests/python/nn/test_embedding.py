@@ -179,3 +179,7 @@ def test_a_copy_of_a_model_has_rows_of_its_own():
     best = copy.deepcopy(model.state_dict())
     model[0].weight.zero_()
     assert best["0.weight"].any()
+    shallow, optimizer = copy.copy(model[0]), ramet.optim.SGD(model[0], lr=1.0)
+    shallow(torch.tensor([1])).sum().backward()
+    optimizer.step()
+    assert (model[0].weight[1] == -1).all()
