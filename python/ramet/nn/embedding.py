@@ -13,7 +13,7 @@ from ramet._support.arguments import as_flag, as_int, shortened
 from ramet._support.old_torch import is_compiling
 from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
-from ramet.nn.embedding_rows import Pending, Rows
+from ramet.nn.embedding_rows import Pending, rows_of
 from ramet.tables.create import PIECES
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
@@ -124,8 +124,8 @@ class Embedding(torch.nn.Module):
         unless they are owned.
         """
         if is_compiling():  # which cannot look into the engine: it calls this between two graphs
-            return torch.compiler.disable(Rows.apply)(self.anchor, self, ids, owned)
-        return Rows.apply(self.anchor, self, ids, owned)
+            return torch.compiler.disable(rows_of)(self, ids, owned)
+        return rows_of(self, ids, owned)
 
     def announce(self, ids) -> None:
         """Says the ids of a call to come, in the order of the calls: rows on a disk are read ahead. Advice: calls may
