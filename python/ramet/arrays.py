@@ -97,15 +97,20 @@ def as_split(value, what: str, num_nodes: int, owner: str) -> np.ndarray:
     if array.dtype != np.bool_:
         ids = as_ids(value, what)
         check_range(ids, num_nodes, what, owner)
-        if 0 < num_nodes == len(ids) and ids.max() <= 1 and np.bincount(ids).max() > 1:
-            raise ValueError(
-                f"{what} has {num_nodes} entries, all 0 or 1, and {owner}: a mask is of bools, mask.astype(bool) or "
-                "mask.bool(); read as ids, these would be nodes 0 and 1 alone, again and again"
-            )
+        refuse_mask(ids, num_nodes, what, owner)
         return ids
     if array.shape != (num_nodes,):
         raise ValueError(f"{what} is a bool mask of shape {list(array.shape)}, but {owner}")
     return np.flatnonzero(array)
+
+
+def refuse_mask(ids: np.ndarray, count: int, what: str, owner: str) -> None:
+    """ValueError for ids that look like a mask with one entry for each."""
+    if 0 < count == len(ids) and ids.min() >= 0 and ids.max() <= 1 and np.bincount(ids).max() > 1:
+        raise ValueError(
+            f"{what} has {count} entries, all 0 or 1, and {owner}: a mask is of bools, mask.astype(bool) or "
+            "mask.bool(); read as ids, these would be 0 and 1 alone, again and again"
+        )
 
 
 def as_named(value, what: str, names: np.ndarray, owner: str) -> np.ndarray:
@@ -118,6 +123,7 @@ def as_named(value, what: str, names: np.ndarray, owner: str) -> np.ndarray:
     if not is_name.all():
         position = int(np.argmin(is_name))
         raise IndexError(f"{what}[{position}] is {ids[position]}, but {owner}, and none of this id")
+    refuse_mask(ids, len(names), what, owner)
     return ids
 
 

@@ -12,9 +12,8 @@ from ramet import _core
 from ramet._support import foreign_words, handle, html
 from ramet._support.arguments import as_name, as_path, edge_folder
 from ramet._support.foreign_words import counts
-from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
-from ramet.storage.chosen_edges import masked_ids, positions_of
+from ramet.storage.chosen_edges import as_edge_ids, positions_of
 from ramet.storage.edge_subgraph import edges_kept
 from ramet.storage.node_ids import NodeIds
 from ramet.tables.storage import GraphStorage
@@ -195,8 +194,7 @@ class Graph:
                 )
             edges = self.split(edges, edge_type)
         edge_type, whole = self._edge_type(edge_type), self
-        if as_array(edges, "edges").dtype == np.bool_:
-            edges = masked_ids(as_array(edges, "edges"), self._core, edge_type, "edges")
+        edges = as_edge_ids(edges, self._core, edge_type, "edges")
         while whole._layers:
             whole = whole._layers[0]
         positions = positions_of(edges, whole._core, edge_type, "edges")

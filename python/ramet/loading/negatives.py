@@ -65,7 +65,7 @@ class Negatives:
         check_word(self.mode, "mode", MODES)
         check_word(self.corrupt, "corrupt", CORRUPT)
         check_word(self.missing, "missing", MISSING)
-        amount = as_real(self.amount, "amount")
+        amount, _ = as_real(self.amount, "amount"), as_real(self.power, "power")
         if not 0 < amount <= _core.MAX_NEGATIVES:
             raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
         if amount != int(amount) and self.mode == "triplet":
@@ -175,7 +175,8 @@ class Negatives:
             degrees = np.diff(graph.indptr(edge_type))
             if at_source:
                 degrees = np.bincount(graph.indices(edge_type), minlength=graph.num_nodes(node_type))
-            return np.cumsum(degrees.astype(np.float64) ** self.power)
+            with np.errstate(over="ignore"):
+                return self._sums_of(degrees.astype(np.float64) ** self.power, f"source='degree', power={self.power}")
         weights = graph.table(self.source, node_type).numpy()
         if weights.ndim != 1 or weights.dtype.kind not in "fiu":
             raise TypeError(f"source={self.source!r} has shape {list(weights.shape)}, expected a number for each node")

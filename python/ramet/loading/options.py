@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -181,7 +182,11 @@ def is_list(value) -> bool:
 def _per_hop(numbers, what: str, kind: str = "fanouts", **bounds) -> list[int]:
     if not is_list(numbers):
         raise TypeError(f"{what} is {numbers!r}, expected a list of {kind}, one per hop")
-    return [as_int(number, f"{what}[{hop}]", **bounds) for hop, number in enumerate(numbers)]
+    hops = list(islice(numbers, MAX_HOPS + 1))  # what follows may be without end
+    if len(hops) > MAX_HOPS:
+        count = len(numbers) if hasattr(numbers, "__len__") else f"over {MAX_HOPS}"
+        raise ValueError(f"{what} has {count} hops, expected at most {MAX_HOPS}")
+    return [as_int(number, f"{what}[{hop}]", **bounds) for hop, number in enumerate(hops)]
 
 
 def _node_type_of(input_nodes, graph: Graph, what: str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ramet import _core
 from ramet._support.arguments import as_int, shortened
@@ -22,15 +22,15 @@ Of = str | EdgeTypeName  # node type or edge type
 def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> dict[tuple[Of, str], Table | None]:
     """(node type or edge type, name) of each table to gather: the Table that its rows come from, None for the graph's.
     `tables` and `expand` as of NeighborLoader. A name may also be such a pair."""
-    if isinstance(tables, str):
-        raise TypeError(f"tables is the string {tables!r}, expected a tuple of names")
+    if tables is not None and (isinstance(tables, (str, bytes)) or not isinstance(tables, Iterable)):
+        raise TypeError(f"tables is {shortened(tables)}, expected a tuple of names, or a dict from names to tables")
     requests: dict[tuple[Of, str], Table | None] = {}
     for name in DEFAULT_TABLES if tables is None else tables:
         table = tables[name] if isinstance(tables, Mapping) else None
         if table is not None:
             requests.update(requests_provided(graph, name, table))
             continue
-        if isinstance(name, tuple):
+        if isinstance(name, tuple) and len(name) == 2:
             of, name = name
             graph.table(name, of)  # KeyError where there is none
             requests[of, name] = None

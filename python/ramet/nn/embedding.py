@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ramet._support.arguments import as_int
+from ramet._support.arguments import as_flag, as_int, shortened
 from ramet._support.old_torch import is_compiling
 from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
-from ramet.nn.embedding_rows import Pending, Rows
+from ramet.nn.embedding_rows import Pending, rows_of
 from ramet.tables.create import PIECES
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
@@ -64,8 +64,9 @@ class Embedding(torch.nn.Module):
         if location != "disk" and (path is not None or cache_rows is not None):
             raise ValueError("path and cache_rows are of rows on a disk: location='disk'")
         if isinstance(num_embeddings, Table):
-            if location == "disk":
-                raise ValueError("location is 'disk', but the rows of a Table are where it has them")
+            given = {"embedding_dim": embedding_dim, "dtype": dtype, "placement": placement, "location": location}
+            given |= {"ranks": ranks, "ownership": ownership, "init": init, "seed": seed}
+            _require_as_made(num_embeddings, given)
             self.table: Any = num_embeddings  # a Table or a RecordTable
         else:
             if embedding_dim is None:
@@ -93,7 +94,7 @@ class Embedding(torch.nn.Module):
         freeze: they get no gradients, as after requires_grad_(False).
         where: placement, location, ranks and ownership, as of Table.create.
         """
-        rows = as_array(embeddings, "embeddings")
+        freeze, rows = as_flag(freeze, "freeze"), as_array(embeddings, "embeddings")
         table = Table.create(rows.shape, rows.dtype, init=lambda ids: rows[ids], **where)
         return cls(table, padding_idx=padding_idx).requires_grad_(not freeze)
 
@@ -123,8 +124,8 @@ class Embedding(torch.nn.Module):
         unless they are owned.
         """
         if is_compiling():  # which cannot look into the engine: it calls this between two graphs
-            return torch.compiler.disable(Rows.apply)(self.anchor, self, ids, owned)
-        return Rows.apply(self.anchor, self, ids, owned)
+            return torch.compiler.disable(rows_of)(self, ids, owned)
+        return rows_of(self, ids, owned)
 
     def announce(self, ids) -> None:
         """Says the ids of a call to come, in the order of the calls: rows on a disk are read ahead. Advice: calls may
@@ -190,8 +191,26 @@ class Embedding(torch.nn.Module):
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
+    def __copy__(self) -> Embedding:
+        """The same rows, and gradients that wait: of this process, unlike a pickle."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
     def __getstate__(self) -> dict:
         return self.__dict__ | {"pending": Pending()}
+
+
+def _require_as_made(table: Table, given: dict) -> None:
+    """ValueError for options of rows that are to be made, unless they are those of the table."""
+    of_table = {"embedding_dim": table.shape[-1], "dtype": dtype_name(table.dtype)}
+    of_table |= {"placement": table.placement, "location": table.location}
+    defaults = {"dtype": "float32", **(Embedding.__init__.__kwdefaults__ or {})}
+    for name, value in given.items():
+        value = dtype_name(value) if name == "dtype" else value
+        fits = [each for each in (defaults.get(name), of_table.get(name)) if each is value or str(each) == str(value)]
+        if not fits:
+            raise ValueError(f"{name} is {shortened(value)}, but the rows are those of {table}, as they are")
 
 
 def _as_row(padding_idx, rows: int) -> int:

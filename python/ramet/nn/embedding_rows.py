@@ -11,6 +11,7 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
+from ramet._support.arguments import as_flag
 from ramet._support.tensors import to_tensor
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.records import RecordTable
@@ -84,32 +85,44 @@ class Pending:
         return sorted(self._kept, key=lambda kept: kept.call)
 
 
-class Rows(torch.autograd.Function):
-    """`Rows.apply(anchor, embedding, ids, owned)`: backward keeps the gradients in the embedding."""
+class Call:
+    """A call of an embedding: its rows, and what their backward has to know."""
 
-    @staticmethod
-    def forward(ctx, anchor, embedding: Embedding, ids: torch.Tensor, owned: bool) -> torch.Tensor:
+    def __init__(self, embedding: Embedding, owned: bool):
+        self.embedding, self.owned = embedding, as_flag(owned, "owned")
+
+    def gather(self, ids: torch.Tensor) -> torch.Tensor:
         if not isinstance(ids, torch.Tensor):
             raise TypeError(f"ids is a {type(ids).__name__}, expected a tensor of integers")
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise TypeError(f"ids are {ids.dtype}, expected integers")
-        table, is_on_disk = embedding.table, isinstance(embedding.table, RecordTable)
-        if is_on_disk and table.ranks > 1 and not owned:
+        table, is_on_disk = self.embedding.table, isinstance(self.embedding.table, RecordTable)
+        if is_on_disk and table.ranks > 1 and not self.owned:
             raise ValueError(
                 f"the rows are on the disks of {table.ranks} ranks, each of which reads its own alone: "
                 "embedding(ids, owned=True), of ids that this rank owns, as a cooperative loader's batch.n_id"
             )
-        ctx.ids = as_row_ids(devices.on_host(ids.detach()).reshape(-1).clone())[0]
-        ctx.embedding, ctx.call, ctx.owned = embedding, embedding.pending.next_call(), owned
-        if owned and not is_on_disk:  # which looks for itself
-            _require_own(table, ctx.ids)
-        return _gathered(table, ctx.ids, ids, owned).data  # no view, so that it can be changed in place
+        self.ids = as_row_ids(devices.on_host(ids.detach()).reshape(-1).clone())[0]
+        self.number = self.embedding.pending.next_call()
+        if self.owned and not is_on_disk:  # which looks for itself
+            _require_own(table, self.ids)
+        return _gathered(table, self.ids, ids, self.owned).data  # no view, so that it can be changed in place
+
+
+class Rows(torch.autograd.Function):
+    """`Rows.apply(anchor, call, ids)`: backward keeps the gradients in the call's embedding."""
+
+    @staticmethod
+    def forward(ctx, anchor, call: Call, ids: torch.Tensor) -> torch.Tensor:
+        ctx.call = call
+        return call.gather(ids)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, gradient: torch.Tensor):
-        table, padding = ctx.embedding.table, ctx.embedding.padding_idx
-        ids, rows = ctx.ids, gradient.reshape(len(ctx.ids), *table.shape[1:])
+        call: Call = ctx.call
+        table, padding = call.embedding.table, call.embedding.padding_idx
+        ids, rows = call.ids, gradient.reshape(len(call.ids), *table.shape[1:])
         if padding is not None and (ids == padding).any():
             learning = np.flatnonzero(ids != padding)
             ids, rows = ids[learning], rows[torch.from_numpy(learning).to(rows.device)]
@@ -118,8 +131,31 @@ class Rows(torch.autograd.Function):
             kept = rows.detach().to(torch.float32).contiguous().clone()
         else:
             kept = _core.copied(devices.on_host(rows).to("cpu", torch.float32).contiguous().numpy())
-        ctx.embedding.pending.keep(Gradients(ctx.call, ids, kept, ctx.owned))
-        return None, None, None, None
+        call.embedding.pending.keep(Gradients(call.number, ids, kept, call.owned))
+        return None, None, None
+
+
+class RowsOfTransforms(Rows):
+    """Rows inside of torch.func's grad, vmap and their like. They take this form alone, whose calls take longer."""
+
+    @staticmethod
+    def forward(anchor, call: Call, ids: torch.Tensor) -> torch.Tensor:
+        return call.gather(ids)
+
+    @staticmethod
+    def setup_context(ctx, inputs: tuple, output: torch.Tensor) -> None:
+        ctx.call = inputs[1]
+
+    @staticmethod
+    def vmap(info, in_dims: tuple, anchor, call: Call, ids: torch.Tensor) -> tuple[torch.Tensor, int]:
+        return RowsOfTransforms.apply(anchor, call, ids.movedim(in_dims[2], 0)), 0
+
+
+def rows_of(embedding: Embedding, ids: torch.Tensor, owned: bool) -> torch.Tensor:
+    """See Embedding.forward."""
+    is_transformed = torch._C._are_functorch_transforms_active()
+    function = RowsOfTransforms if is_transformed else Rows
+    return function.apply(embedding.anchor, Call(embedding, owned), ids)
 
 
 def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tensor, owned: bool) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramet import _core
-from ramet._support.arguments import as_real, shortened
+from ramet._support.arguments import as_flag, as_real, shortened
 from ramet.optim.sparse_optimizer import SparseOptimizer
 
 STEPS = ("row", "all")
@@ -53,7 +53,8 @@ class AdaGrad(SparseOptimizer):
         super().__init__(embeddings, defaults, rounding=rounding, seed=seed, average=average)
 
     def _method(self, group: dict) -> _core.AdaGrad:
-        return _core.AdaGrad(**_rates(group), eps=as_real(group["eps"], "eps"), rowwise=group["rowwise"])
+        eps, rowwise = as_real(group["eps"], "eps"), as_flag(group["rowwise"], "rowwise")
+        return _core.AdaGrad(**_rates(group), eps=eps, rowwise=rowwise)
 
 
 class RMSProp(SparseOptimizer):

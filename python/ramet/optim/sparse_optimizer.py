@@ -225,6 +225,10 @@ class SparseOptimizer(torch.optim.Optimizer):
         """TypeError, as state_dict()."""
         self.state_dict()
 
+    def __getstate__(self) -> dict:
+        """TypeError, as state_dict(): for copies and pickles, which torch makes of the options alone."""
+        return self.state_dict()
+
     def save(self, path) -> None:
         """Writes a checkpoint to the folder `path`: the embeddings' rows and their state, in a part for each rank, and
         a text of options and step (docs/format.md, section 8). It takes the place of the one before when all ranks are
@@ -300,7 +304,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         return {
             "optimizer": type(self).__name__,
             "step": self._number,
-            "options": {name: float(value) if hasattr(value, "dtype") else value for name, value in options.items()},
+            "options": {name: _plain(value) for name, value in options.items()},
             "rounding": self._rounding,
             "seed": self._seed,
             "average": self._average,
@@ -317,6 +321,13 @@ class SparseOptimizer(torch.optim.Optimizer):
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in said_options.items()}
         self._method({**self.param_groups[0], **options})
         return options
+
+
+def _plain(value):
+    """An option as a checkpoint's text has it: of numpy's and torch's numbers Python's."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value.item() if hasattr(value, "dtype") else value
 
 
 @contextmanager

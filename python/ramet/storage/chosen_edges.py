@@ -6,13 +6,12 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import EdgeTypeName
-from ramet.arrays import as_array, as_ids, check_range
+from ramet.arrays import as_array, as_ids, check_range, refuse_mask
 
 
 def positions_of(edges, graph: _core.Graph, edge_type: EdgeTypeName, what: str) -> np.ndarray:
     """Where the edges of these ids, in any order, or of a mask stand in the CSC. IndexError for an id of no edge."""
-    chosen = as_array(edges, what)
-    chosen = masked_ids(chosen, graph, edge_type, what) if chosen.dtype == np.bool_ else as_ids(edges, what)
+    chosen = as_edge_ids(edges, graph, edge_type, what)
     count, ids = graph.num_edges(edge_type), graph.edge_ids(edge_type)
     if ids is None:
         check_range(chosen, count, what, f"{edge_type} has {count} edges")
@@ -26,7 +25,18 @@ def positions_of(edges, graph: _core.Graph, edge_type: EdgeTypeName, what: str) 
     return positions
 
 
-def masked_ids(mask: np.ndarray, graph: _core.Graph, edge_type: EdgeTypeName, what: str) -> np.ndarray:
+def as_edge_ids(edges, graph: _core.Graph, edge_type: EdgeTypeName, what: str) -> np.ndarray:
+    """Ids as given, or those of a bool mask. ValueError for a mask of integers."""
+    chosen = as_array(edges, what)
+    if chosen.dtype == np.bool_:
+        return _masked_ids(chosen, graph, edge_type, what)
+    ids = as_ids(edges, what)
+    for count in (graph.num_edges(edge_type), graph.num_input_edges(edge_type)):
+        refuse_mask(ids, count, what, f"{edge_type} has {count} edges")
+    return ids
+
+
+def _masked_ids(mask: np.ndarray, graph: _core.Graph, edge_type: EdgeTypeName, what: str) -> np.ndarray:
     """Ascending ids. `mask`: of the edges in the order of their ids, or of the input edges of a type made undirected,
     of which repeats have no edge. ValueError for another length."""
     count, ids, num_input = graph.num_edges(edge_type), graph.edge_ids(edge_type), graph.num_input_edges(edge_type)

@@ -8,10 +8,9 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import INT64_MAX, EdgeTypeName
-from ramet.arrays import as_array, as_ids
 from ramet.dtypes import Quantized
 from ramet.storage.by_source import by_source
-from ramet.storage.chosen_edges import masked_ids
+from ramet.storage.chosen_edges import as_edge_ids
 from ramet.storage.contents import Contents, Csc
 
 DENSE = 8  # ids up to so many times the edges are looked up in a table, others are searched for
@@ -96,9 +95,7 @@ def _add_edges(contents: Contents, graph: _core.Graph, edge_type: EdgeTypeName, 
 def _is_named(graph: _core.Graph, edge_type: EdgeTypeName, edges) -> np.ndarray:
     """bool [num_edges], by position in the CSC."""
     count, ids = graph.num_edges(edge_type), graph.edge_ids(edge_type)
-    chosen = as_array(edges, "edges")
-    is_mask = chosen.dtype == np.bool_
-    chosen = masked_ids(chosen, graph, edge_type, "edges") if is_mask else as_ids(edges, "edges")
+    chosen = as_edge_ids(edges, graph, edge_type, "edges")
     ids = np.arange(count) if ids is None else ids
     largest = int(ids.max(initial=-1))
     if largest >= DENSE * max(count, len(chosen)):

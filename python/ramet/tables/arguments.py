@@ -64,7 +64,7 @@ def as_buffer(out, dtype: np.dtype, shape: tuple[int, ...], read: dict[str, np.n
 
 
 def as_dtype(dtype) -> np.dtype:
-    if isinstance(dtype, (int, np.integer)):
+    if dtype is None or isinstance(dtype, (int, np.integer)):  # None is numpy's float64
         raise TypeError(f"dtype is {dtype!r}, expected a name, numpy's or torch's; a shape is one argument")
     name = dtype_name(dtype)
     return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype

@@ -46,7 +46,7 @@ def create(shape, dtype, fill: Fill, *, placement: str, location: str, ranks, ow
             "placement": placement,
             "location": location,
             "ownership": digest_of(wanted.owners),
-            "init": described(init),
+            "init": described(init, form.dtype),
             "seed": as_int(seed, "seed", 0, UINT64_MAX),
         }
 

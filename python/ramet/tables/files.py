@@ -13,7 +13,7 @@ from ramet import _core
 from ramet._support.arguments import as_int, as_name, as_path, shortened
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
 from ramet.ranks.ranks import Ranks
-from ramet.storage.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged
+from ramet.storage.checksums import FILE, MANIFEST, PARTS_TEXT, has_checksums, parts_in, require_undamaged
 from ramet.tables.arguments import as_dtype, core_table
 from ramet.tables.create import layout_of
 from ramet.tables.layout import Layout
@@ -107,7 +107,7 @@ def _open(paths: list[str], name, node_type, dtype, shape, verify: bool) -> tupl
     def read() -> tuple[FileStorage, int]:
         stores = stores_of(paths)
         if verify:
-            _verify(stores)
+            _verify(stores, paths)
         return open_parts(stores, name, node_type)
 
     return unreplaced(paths, read)
@@ -127,12 +127,15 @@ def stores_of(paths: list[str]) -> list[str]:
     return stores
 
 
-def _verify(stores: list[str]) -> None:
-    """CorruptStoreError for bytes that are not those of checksums.txt, ValueError where there is none."""
-    for store in stores:
-        if not has_checksums(store):
-            raise ValueError(f"verify is True, but {store} has no {FILE}")
-    require_undamaged(*stores)
+def _verify(stores: list[str], paths: list[str]) -> None:
+    """CorruptStoreError for bytes that are not those of checksums.txt, ValueError where there is none. paths: folders
+    that are or hold the stores; beside parts that save() wrote lies a text."""
+    holders = [path for path in paths if os.path.exists(os.path.join(path, PARTS_TEXT)) or has_checksums(path)]
+    folders = list(dict.fromkeys(stores + holders))
+    for folder in folders:
+        if not has_checksums(folder):
+            raise ValueError(f"verify is True, but {folder} has no {FILE}")
+    require_undamaged(*folders)
 
 
 def _as_paths(paths) -> list[str]:

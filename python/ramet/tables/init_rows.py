@@ -14,15 +14,26 @@ DISTRIBUTIONS = ("normal", "uniform", "xavier")
 CHUNK_BYTES = 16 << 20
 
 
-def described(init) -> str:
-    """What ranks compare. TypeError or ValueError where `init` says nothing."""
+def described(init, dtype: np.dtype) -> str:
+    """What ranks compare. TypeError or ValueError where `init` says nothing, or a number that no integer or bool of
+    the rows is."""
     if isinstance(init, str) and init not in DISTRIBUTIONS:
         raise ValueError(f"init is {init!r}, expected a number, a function, or one of {DISTRIBUTIONS}")
     if isinstance(init, (str, numbers.Number, np.generic)):
+        if dtype.kind in "iub" and not isinstance(init, str) and not _is_held(init, dtype):
+            raise ValueError(f"init is {init}, which no row of {dtype} holds")
         return str(init)
     if callable(init):
         return "a function"
     raise TypeError(f"init is {shortened(init)}, expected a number, a function, or one of {DISTRIBUTIONS}")
+
+
+def _is_held(number, dtype: np.dtype) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.asarray(number).astype(dtype) == number)
+    except (OverflowError, TypeError):  # of what is not of 64 bits, or complex
+        return False
 
 
 def init_rows(rows, positions: _core.RowPositions, rank: int, init, seed: int) -> None:

@@ -264,7 +264,7 @@ def _checked(shape: tuple, dtype, size: int, *, path, cache_rows, placement, own
     form = as_dtype(dtype)
     if dtype_name(form) not in LEARNING:
         raise ValueError(f"the rows are {dtype_name(form)}; those of {LEARNING} learn")
-    described(init)
+    described(init, form)
     if callable(init):
         raise ValueError(f"init is a function; of rows on a disk it is a number or one of {DISTRIBUTIONS}")
     shape = as_int(shape[0], "num_embeddings", 0), as_int(shape[1], "embedding_dim", 0)

@@ -107,7 +107,7 @@ class Table(OfRanks):
 
         float32, float16, bfloat16 and int8 with a scale go into float32, float16 and bfloat16, rounded to the nearest;
         all else into its own dtype. Collective where this table, or a distributed `other`, has several ranks. Raises
-        ValueError where shapes or dtypes do not fit, on every rank.
+        ValueError where shapes or dtypes do not fit, or `other` is a view of this memory, shifted; on every rank.
         """
         if not isinstance(other, Table):
             raise TypeError(f"other is {shortened(other)}, expected a ramet.Table")

@@ -352,6 +352,13 @@ def test_bad_input(graph, edges):
         (ValueError, "there is no `time`", lambda: loader([0, 1], edge_time=[1, 2])),
         (ValueError, "the graph has no table 't' of them", lambda: loader([0, 1], time="t")),
         (ValueError, "amount is 0", lambda: ramet.Negatives(amount=0)),
+        (ValueError, "power is -1", lambda: ramet.Negatives(power=-1)),
+        (TypeError, "power is 'x', expected a number", lambda: ramet.Negatives(power="x")),
+        (
+            ValueError,
+            "power=1e+300 has the weight inf",
+            lambda: list(loader([0], negatives=ramet.Negatives(source="degree", power=1e300))),
+        ),
         (ValueError, "amount is -1", lambda: ramet.Negatives(amount=-1)),
         (ValueError, "amount is 1.5, but mode='triplet'", lambda: ramet.Negatives("triplet", 1.5)),
         (ValueError, "mode is 'x'", lambda: loader(negatives="x")),

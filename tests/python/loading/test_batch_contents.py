@@ -1,6 +1,7 @@
 """What a batch holds: tensors in the pool's memory, rows of tables, the mean over its seeds."""
 
 import gc
+import re
 
 import numpy as np
 import processes
@@ -149,8 +150,9 @@ def test_tables_that_are_named_must_be_there(graph):
     assert set(next(iter(make(graph, tables=["label"]))).tables) == {"label"}
     with pytest.raises(KeyError, match=r"tables names 'year'.*'feat', 'label'"):
         make(graph, tables=("feat", "year"))
-    with pytest.raises(TypeError, match="tables is the string 'feat', expected a tuple"):
-        make(graph, tables="feat")
+    for wrong in ("feat", 5, graph.table("feat")):
+        with pytest.raises(TypeError, match=f"tables is {re.escape(repr(wrong))}, expected a tuple of names"):
+            make(graph, tables=wrong)
 
 
 @needs_torch

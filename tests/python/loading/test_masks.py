@@ -14,11 +14,17 @@ def graph(**options) -> ramet.Graph:
     return ramet.from_edge_index(EDGES, 8, nodes={"feat": np.eye(8, dtype="float32")}, **options)
 
 
+def eight_edges() -> ramet.Graph:
+    return ramet.from_edge_index(np.hstack([EDGES, [[7], [0]]]), 8)
+
+
 needs = pytest.importorskip
 DOORS = {
     r"splits\['train'\]": lambda mask: graph(splits={"train": mask}),
     "input_nodes": lambda mask: ramet.NeighborLoader(graph(), [1], mask),
     r"input_nodes\['node'\]": lambda mask: ramet.NeighborLoader(graph(), [1], {"node": mask}),
+    "edges": lambda mask: eight_edges().edge_subgraph(mask),
+    "edges ": lambda mask: ramet.LinkLoader(eight_edges(), [1], mask),
     "seeds": lambda mask: ramet.sample(graph(), mask, [1]),
     "nodes": lambda mask: needs("ramet.nn").layerwise(graph(), [lambda x, block: x[: block.num_dst]], nodes=mask),
     "input_nodes ": lambda mask: needs("ramet.pyg").NeighborLoader(graph(), [1], mask),

@@ -54,7 +54,8 @@ def test_placements_and_owners_may_be_others(tmp_path, of, to):
 
 
 def test_options_are_those_of_the_checkpoint(tmp_path):
-    optimizer = ramet.optim.Adam(some_embeddings(), lr=0.3, betas=(0.8, 0.9), rounding="stochastic", seed=4)
+    betas = torch.tensor(0.8, dtype=torch.float64), np.float64(0.9)
+    optimizer = ramet.optim.Adam(some_embeddings(), lr=0.3, betas=betas, rounding="stochastic", seed=4)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
     train(optimizer, range(1))
     schedule.step()

@@ -144,6 +144,25 @@ def test_a_compiled_program_calls_an_embedding():
     torch.testing.assert_close(embedding.weight[1], before[1] * -3)
 
 
+def test_transforms_of_torch_func_see_the_rows():
+    embedding, head, ids = ramet.nn.Embedding(ROWS, WIDTH), torch.nn.Linear(WIDTH, 1), torch.tensor([[1, 2], [3, 3]])
+    dense = torch.nn.Embedding.from_pretrained(embedding.weight.clone(), freeze=False)
+
+    def of_each(rows):
+        def loss(parameters, ids):
+            return torch.func.functional_call(head, parameters, (rows(ids),)).square().sum()
+
+        return torch.func.vmap(torch.func.grad(loss), in_dims=(None, 1))(dict(head.named_parameters()), ids)
+
+    for ours, theirs in zip(of_each(embedding).values(), of_each(dense).values()):
+        torch.testing.assert_close(ours, theirs)
+    ours, theirs = ramet.optim.SGD(embedding, lr=1.0), torch.optim.SGD(dense.parameters(), lr=1.0)
+    for rows, optimizer in ((embedding, ours), (dense, theirs)):
+        torch.vmap(lambda i, rows=rows: rows(i).square())(ids).sum().backward()
+        optimizer.step()
+    torch.testing.assert_close(embedding.weight, dense.weight.detach())
+
+
 def test_a_padding_row_is_zeros_and_does_not_learn(tmp_path):
     for place in places(tmp_path):
         embedding = ramet.nn.Embedding(ROWS, WIDTH, seed=1, padding_idx=-1, **place)
@@ -179,3 +198,7 @@ def test_a_copy_of_a_model_has_rows_of_its_own():
     best = copy.deepcopy(model.state_dict())
     model[0].weight.zero_()
     assert best["0.weight"].any()
+    shallow, optimizer = copy.copy(model[0]), ramet.optim.SGD(model[0], lr=1.0)
+    shallow(torch.tensor([1])).sum().backward()
+    optimizer.step()
+    assert (model[0].weight[1] == -1).all()

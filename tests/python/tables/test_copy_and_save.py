@@ -1,5 +1,7 @@
 """ramet.Table.copy_from and save in one process."""
 
+import pickle
+
 import numpy as np
 import pytest
 from row_files import IDS, some_rows
@@ -38,6 +40,12 @@ def test_copies_of_what_does_not_fit():
         table.copy_from(ramet.Table(some_rows(6)))
     with pytest.raises(TypeError, match=r"expected a ramet\.Table"):
         table.copy_from(some_rows())
+    base = some_rows()
+    first, shifted = ramet.Table(base[:-1]), ramet.Table(base[1:])
+    with pytest.raises(ValueError, match="in the memory of this one, shifted"):
+        first.copy_from(shifted)
+    first.copy_from(ramet.Table(base[:-1]))
+    table.copy_from(pickle.loads(pickle.dumps(table)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool"])
@@ -60,9 +68,14 @@ def test_bytes_are_compared_with_checksums_on_request(tmp_path):
     path = tmp_path / "saved/part-0/node/node/rows.npy"
     opened = ramet.Table.open(tmp_path / "saved", verify=True)
     np.testing.assert_array_equal(opened.numpy(), table.numpy())
+    rows = table.numpy()
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
     assert ramet.Table.open(tmp_path / "saved").shape == (50, 4)
     with pytest.raises(ramet.CorruptStoreError, match=r"rows\.npy: its SHA-256 is"):
+        ramet.Table.open(tmp_path / "saved", verify=True)
+    path.write_bytes(path.read_bytes()[:-1] + rows.tobytes()[-1:])
+    (tmp_path / "saved/parts.json").write_text("{}")
+    with pytest.raises(ramet.CorruptStoreError, match=r"parts\.json: its SHA-256 is"):
         ramet.Table.open(tmp_path / "saved", verify=True)
     with pytest.raises(ValueError, match=r"rows\.npy is a file; folders alone have a checksums\.txt"):
         ramet.Table.open(path, verify=True)

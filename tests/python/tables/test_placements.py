@@ -195,6 +195,8 @@ WRONG = [
     ({"placement": "continuous", "ownership": "hash"}, "ValueError: .*'chunked' takes any"),
     ({"ownership": [0, 5]}, r"ValueError: ownership has 2 entries"),
     ({"init": "gauss"}, "ValueError: init is 'gauss'"),
+    ({"init": 1.5, "dtype": "int32"}, "ValueError: init is 1.5, which no row of int32 holds"),
+    ({"init": 300, "dtype": "int8"}, "ValueError: init is 300, which no row of int8 holds"),
     ({"seed": -1}, "ValueError: seed is -1"),
     ({"dtype": "complex64"}, "TypeError: .*complex64"),
 ]
