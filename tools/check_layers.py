@@ -47,10 +47,11 @@ PUBLIC_HEADERS = {
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
-    "base": "block_sum dependent_lanes digest draw_keys exponential_lanes fanout free_list function_ref grow_array half huge_vector "
-    "lanes_scalar listed_rows narrow narrow_value normal parallel per_process permutation prefetch rejection "
-    "row_groups scale sorted_search thread_note utf8 system/core_wait system/mapping system/memory_map system/populate "
-    "system/posix system/reserved_memory system/space system/writable_pages",
+    "base": "block_sum dependent_lanes digest draw_keys exponential_lanes fanout free_list function_ref "
+    "grow_array half huge_vector lanes_scalar listed_rows narrow narrow_value normal parallel per_process "
+    "permutation prefetch rejection row_groups scale sorted_search thread_note utf8 system/core_wait "
+    "system/mapping system/memory_map system/populate system/posix system/reserved_memory system/space "
+    "system/writable_pages",
     "storage": "chunked_write growing_memory npy row_reader/direct_block row_reader/piece_reader row_writer "
     "unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_csc cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions cuda_rows "
