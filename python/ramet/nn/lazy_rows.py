@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from torch._C import DisableTorchFunctionSubclass
+from torch._C import DisableTorchFunctionSubclass, DispatchKey, _dispatch_tls_is_dispatch_key_excluded
 
 from ramet._support.old_torch import get_autocast_dtype, is_autocast_enabled
 from ramet.loading.origins import version_of
@@ -133,6 +133,11 @@ class Call:
         return self.function(*args, **kwargs)
 
     def with_all_rows(self):
+        if _is_below_autograd() and any(rows.known.requires_grad for rows in self.rows):
+            raise NotImplementedError(
+                f"{self.name} of a layer's rows lose their gradient inside of transforms of torch.func, as vmap: "
+                "call from_pyg(model, trim=False)"
+            )
         return self.with_operands(lambda item: item.all_rows(self.name) if isinstance(item, LazyRows) else item)
 
     def lazily(self, result, axis: Callable[[torch.Tensor], int], around: Callable = lambda compute: compute()):
@@ -160,6 +165,12 @@ class Call:
         rows = self.args[0]
         rows.known, rows.demand = result.known, result.demand
         return rows
+
+
+def _is_below_autograd() -> bool:
+    """Whether gradients are wanted, but torch has recorded the call already, as under vmap."""
+    key = DispatchKey.ADInplaceOrView
+    return torch.is_grad_enabled() and _dispatch_tls_is_dispatch_key_excluded(key)
 
 
 def _part_of(every: Demand, position: int, needed_by: str) -> torch.Tensor:

@@ -11,10 +11,16 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 def is_traced(tensor) -> bool:
     """Whether a call on `tensor` is recorded, by torch.compile, torch.export, make_fx or torch.jit.trace, or is looked
-    at by a mode or a subclass of tensors, as fake tensors are.
+    at by a mode or a subclass of tensors, as fake tensors are. NotImplementedError inside of torch.func's transforms.
     """
+    compiles = is_compiling()
+    if not compiles and torch._C._are_functorch_transforms_active():  # noqa: SLF001 (torch's)
+        raise NotImplementedError(
+            "torch.func's transforms (grad, vjp, jvp, vmap, ...) do not know the operators of ramet.nn: backward() and "
+            "torch.autograd.grad() do"
+        )
     return (
-        is_compiling()
+        compiles
         or type(tensor) not in _PLAIN
         or torch._C._len_torch_dispatch_stack() > 0  # noqa: SLF001 (torch's)
         or torch.jit.is_tracing()

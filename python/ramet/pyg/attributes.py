@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch_geometric.loader.utils import index_select
 
@@ -67,6 +68,8 @@ def select(store, key: str, index: torch.Tensor):
     value, dim = store[key], dim_of(store, key)
     if isinstance(value, (list, tuple)):
         return [value[i] for i in index.tolist()]
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "biufc":  # such as names
+        return value.take(index.cpu().numpy(), dim)
     if not isinstance(value, torch.Tensor):
         return index_select(value, index.cpu(), dim)
     if reads_in_place(value) and dim % value.dim() == 0:
@@ -96,7 +99,7 @@ def reads_in_place(value) -> bool:
         type(value) is torch.Tensor
         and value.layout == torch.strided
         and value.device.type == "cpu"
-        and not (value.requires_grad or value.is_inference())
+        and not (value.requires_grad or value.is_inference() or value.is_neg())  # whose memory has other signs
         and 1 <= value.dim() <= MAX_DIMENSIONS
         and value.numel() > 0
         and _is_storable(value.dtype)

@@ -62,6 +62,17 @@ def test_wrong_calls(block_and_rows, name):
         call(nn.GraphConv(WIDTH, OUT), x, block)
 
 
+def test_transforms_of_torch_func(block_and_rows):
+    block, x = block_and_rows
+    conv = nn.GraphConv(WIDTH, OUT)
+    for call in (
+        lambda: torch.func.grad(lambda rows: conv(rows, block).sum())(x),
+        lambda: torch.func.vmap(lambda rows: conv(rows, block))(torch.stack([x, x])),
+    ):
+        with pytest.raises(NotImplementedError, match="transforms"):
+            call()
+
+
 def test_wrong_options():
     for make, message in {
         lambda: nn.SAGEConv(4, 4, aggr="lstm"): "aggr is 'lstm', expected one of add, sum",

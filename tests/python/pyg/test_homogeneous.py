@@ -101,6 +101,7 @@ def test_what_is_no_table_is_indexed_or_copied(tmp_path):
     rows[:] = np.arange(300).reshape(100, 3)
     data.rows, data.plain = rows, np.arange(100)
     data.names = [f"node {i}" for i in range(100)]
+    data.words, data.negative = np.array(data.names), torch._neg_view(torch.rand(100))  # as .conj().imag
     data.columns_index = torch.arange(200).view(2, 100)  # "index": along its last dimension
     data.learned = torch.nn.Parameter(torch.randn(100, 4))
     data.half = torch.randn(100, 2).to(torch.bfloat16)
@@ -110,7 +111,8 @@ def test_what_is_no_table_is_indexed_or_copied(tmp_path):
     for batch in ramet.pyg.NeighborLoader(data, [4, 4], batch_size=30, num_workers=2):
         assert isinstance(batch.rows, torch.Tensor) and torch.equal(batch.rows, torch.from_numpy(rows[batch.n_id]))
         assert torch.equal(batch.plain, batch.n_id)
-        assert batch.names == [f"node {i}" for i in batch.n_id.tolist()]
+        assert batch.names == [f"node {i}" for i in batch.n_id.tolist()] == batch.words.tolist()
+        assert torch.equal(batch.negative, data.negative[batch.n_id])
         assert torch.equal(batch.columns_index, data.columns_index[:, batch.n_id])
         assert torch.equal(batch.learned, data.learned[batch.n_id]) and batch.learned.requires_grad
         assert torch.equal(batch.half, data.half[batch.n_id]) and torch.equal(batch.mask, data.mask[batch.n_id])

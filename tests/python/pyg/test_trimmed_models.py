@@ -209,6 +209,13 @@ def test_a_layer_saw_the_rows_as_they_were_before_a_write(batch):
     compare(Written(LAYERS["GINConv"]).double(), run, batch)
 
 
+def test_rows_in_a_transform_of_torch_func_keep_their_gradient_or_raise(batch):
+    model = pyg.SAGEConv(12, 4).double()
+    ramet.nn.from_pyg(model)
+    with pytest.raises(NotImplementedError, match=r"from_pyg\(model, trim=False\)"):
+        torch.func.vmap(torch.mul, (0, None))(model(batch.x, batch.edge_index), 2)
+
+
 def test_rows_of_parameters_that_changed_say_so(batch, caplog):
     model = pyg.GraphSAGE(12, 16, 3, 4).double()
     ramet.nn.from_pyg(model)
