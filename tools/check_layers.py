@@ -54,8 +54,8 @@ EXPORTS = {
     "system/writable_pages",
     "storage": "chunked_write growing_memory npy row_reader/direct_block row_reader/piece_reader row_writer "
     "unnamed_file",
-    "kernels": "kernels adam_rates cuda_backend cuda_csc cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions cuda_rows "
-    "cuda_sampling renumbering cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update "
+    "kernels": "kernels adam_rates cuda_backend cuda_csc cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions "
+    "cuda_rows cuda_sampling renumbering cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update "
     "cpu/weighted_scan",
     "device": "device_memory",
     "exchange": "asked_nodes incoming_ids message routes",
