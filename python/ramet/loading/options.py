@@ -182,11 +182,16 @@ def is_list(value) -> bool:
 def _per_hop(numbers, what: str, kind: str = "fanouts", **bounds) -> list[int]:
     if not is_list(numbers):
         raise TypeError(f"{what} is {numbers!r}, expected a list of {kind}, one per hop")
-    hops = list(islice(numbers, MAX_HOPS + 1))  # what follows may be without end
+    return [as_int(number, f"{what}[{hop}]", **bounds) for hop, number in enumerate(as_hops(numbers, what))]
+
+
+def as_hops(numbers, what: str) -> list:
+    """`numbers`, one per hop, as a list. ValueError for too many, also for numbers without end."""
+    hops = list(islice(numbers, MAX_HOPS + 1))
     if len(hops) > MAX_HOPS:
         count = len(numbers) if hasattr(numbers, "__len__") else f"over {MAX_HOPS}"
         raise ValueError(f"{what} has {count} hops, expected at most {MAX_HOPS}")
-    return [as_int(number, f"{what}[{hop}]", **bounds) for hop, number in enumerate(hops)]
+    return hops
 
 
 def _node_type_of(input_nodes, graph: Graph, what: str):

@@ -30,7 +30,9 @@ def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> dic
         if table is not None:
             requests.update(requests_provided(graph, name, table))
             continue
-        if isinstance(name, tuple) and len(name) == 2:
+        if isinstance(name, tuple):
+            if len(name) != 2:
+                raise ValueError(f"tables names {shortened(name)}, expected a name, or a pair of a type and a name")
             of, name = name
             graph.table(name, of)  # KeyError where there is none
             requests[of, name] = None

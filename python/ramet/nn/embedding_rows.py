@@ -135,8 +135,10 @@ class Rows(torch.autograd.Function):
         return None, None, None
 
 
-class RowsOfTransforms(Rows):
+class RowsOfTransforms(torch.autograd.Function):
     """Rows inside of torch.func's grad, vmap and their like. They take this form alone, whose calls take longer."""
+
+    backward = staticmethod(Rows.backward)
 
     @staticmethod
     def forward(anchor, call: Call, ids: torch.Tensor) -> torch.Tensor:

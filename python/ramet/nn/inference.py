@@ -37,7 +37,7 @@ from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
 from ramet._support.tensors import to_tensor
 from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
-from ramet.loading.options import MAX_THREADS, as_input_nodes, require_whole
+from ramet.loading.options import MAX_THREADS, as_graph, as_input_nodes, require_whole
 from ramet.loading.sampling import sample
 from ramet.nn.delayed_sums import DelayedSums, in_passes
 from ramet.nn.edges import SharedSources
@@ -94,7 +94,7 @@ def layerwise(
     with another number of rows, or another width than in the batch before, and for a layer that asks for other sums
     when it runs again; OSError where the disk is too small.
     """
-    require_whole(graph)
+    require_whole(as_graph(graph))
     layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:

@@ -17,7 +17,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample
 
 from ramet._support.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
-from ramet.loading.options import as_budgets, is_list
+from ramet.loading.options import as_budgets, as_hops, is_list
 from ramet.loading.pyg_data.data import by_type
 from ramet.loading.samplers import Sampler, Uniform, Weighted, draws_by_node_type
 from ramet.loading.sampling import sample
@@ -181,7 +181,7 @@ def _as_fanouts(value) -> list | dict:
         raise TypeError(
             f"num_neighbors is {shortened(value)}, expected a list of fanouts, or a dict of lists by edge type"
         )
-    return list(value)
+    return as_hops(value, "num_neighbors")
 
 
 def random_epoch(generator: torch.Generator | None = None) -> int:

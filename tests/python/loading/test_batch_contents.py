@@ -150,6 +150,8 @@ def test_tables_that_are_named_must_be_there(graph):
     assert set(next(iter(make(graph, tables=["label"]))).tables) == {"label"}
     with pytest.raises(KeyError, match=r"tables names 'year'.*'feat', 'label'"):
         make(graph, tables=("feat", "year"))
+    with pytest.raises(ValueError, match=r"tables names \('node', 'to', 'node'\), expected a name, or a pair"):
+        make(graph, tables=[("node", "to", "node")])
     for wrong in ("feat", 5, graph.table("feat")):
         with pytest.raises(TypeError, match=f"tables is {re.escape(repr(wrong))}, expected a tuple of names"):
             make(graph, tables=wrong)

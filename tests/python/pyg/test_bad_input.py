@@ -100,6 +100,7 @@ def cases():
     yield ANY, homogeneous, ([2], torch.tensor([0.5]), {}), TypeError, "has dtype float32; ids are integers"
     for fanouts in (None, 3, "2", torch.tensor(3)):
         yield ANY, homogeneous, (fanouts, [0], {}), TypeError, "num_neighbors is .*, expected a list of fanouts"
+    yield ANY, homogeneous, (range(10**12), [0], {}), ValueError, "num_neighbors has 1000000000000 hops, expected at"
     yield ANY, homogeneous, ([1.5], [0], {}), TypeError, r"num_neighbors\[0\] is 1.5, expected an integer"
     yield ANY, homogeneous, ([-2], [0], {}), ValueError, r"num_neighbors\[0\] of edge type .* is -2, expected -1"
     yield ANY, homogeneous, ([2], [0], {"disjoint": "no"}), TypeError, "disjoint is 'no', expected True or False"

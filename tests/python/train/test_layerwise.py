@@ -300,6 +300,8 @@ def test_layers_may_return_arrays_other_types_and_nan(store):
 def test_a_module_without_layers_is_told_what_is_expected(store):
     with pytest.raises(TypeError, match=r"model is a Plain, expected a module with a method layers\(\)"):
         layerwise(ramet.open(store), Plain())
+    with pytest.raises(TypeError, match=r"graph is a str, expected a ramet\.Graph"):
+        layerwise(str(store), Plain())
 
 
 def test_wrong_layers_of_several_types():
