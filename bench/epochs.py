@@ -10,14 +10,16 @@ like ogbn-papers100M: 6.9 M nodes, 101 M edges, 128 float16 features. "mag" is l
 
 An epoch is as many batches as the training nodes need, at the measured seconds of one; no epoch ran to its end. A
 batch is the wait for the loader ("data") and the step ("train"). Every program is a process of its own. All take turns
-of about 2 seconds. What leads a turn does not count: up to two batches of Ramet, whose loader works ahead, and one
-of a peer with memory kept.
+of about 2 seconds. What leads a turn does not count: two batches of Ramet, whose loader works ahead, also while the
+next program begins its turn; and one of a peer.
 
-Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model after
-`ramet.nn.from_pyg`, which leaves HGTConv as PyG's. It calls `ramet.keep_memory()`. PyG is its NeighborLoader, which
+Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model
+after `ramet.nn.from_pyg`, which leaves HGTConv as PyG's. It calls `ramet.keep_memory()`. For GraphSAGE and GAT its
+Adam is fused, which DGL's torch does not have on the CPU: a millisecond of a step. PyG is its NeighborLoader, which
 samples with torch-sparse and knows that edges are sorted, its layers, and `trim_to_layer`. torch-sparse does not tell
 the nodes of each hop, so the program counts them. DGL is its DataLoader and layers on blocks, and HGT by its
-operators. The peers' loaders have no workers. "memory kept" are peers with the settings of `ramet.keep_memory()`.
+operators; its ids are int64. The peers' loaders have no workers. "memory kept" are peers with the settings of
+`ramet.keep_memory()`.
 
 Models have the same layers, widths and numbers of parameters. Their first weights are those of each library, so losses
 begin at different values. "loss" is that of the first batch, and of the last that all programs had. "peak" is the most
@@ -59,7 +61,7 @@ class Side:
         self.count, self.losses, self.turns = 1, [], ([], [])
 
     def turn(self, kept: bool) -> dict:
-        answer = self.peer.ask("turn", "ramet.nn", self.count, min(self._leads[kept], self.count))
+        answer = self.peer.ask("turn", "ramet.nn", self.count, self._leads[kept])
         self.losses += answer["losses"]
         self.turns[kept].append(answer)
         return answer
@@ -96,7 +98,7 @@ def start(stack, chosen, case: str, store: Path) -> dict[str, Side]:
     there = {name: program for name, program in programs.items() if program[0]}
     return {
         name: Side(
-            stack.enter_context(Peer(python, file, store, case, THREADS, *more)), (2, 2) if name == "Ramet" else (0, 1)
+            stack.enter_context(Peer(python, file, store, case, THREADS, *more)), (2, 2) if name == "Ramet" else (1, 1)
         )
         for name, (python, file, *more) in there.items()
     }

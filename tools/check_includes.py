@@ -164,7 +164,8 @@ def main(arguments: list[str]) -> None:
         starts = {key: Path(folder) / f"{i}.h" for i, key in enumerate(many) if key[1] and many[key] >= ENOUGH}
         list(pool.map(precompile, starts.items()))
         outcomes = list(pool.map(partial(run, starts), parses))
-    print(f"includes: {len(outcomes)} files parsed alone")
+    for_arm = sum(f"--target={AARCH64}" in parse.options for parse in parses)
+    print(f"includes: {len(outcomes)} files parsed alone, {for_arm} of them for aarch64")
     if not all(outcomes):
         sys.exit(f"includes: {outcomes.count(False)} of them need what others include")
 

@@ -83,7 +83,7 @@ class EdgeScan {
   }
 
   void relabel(int64_t piece) {
-    const EdgePicks& picks = scratch_.pieces[static_cast<size_t>(piece)];
+    EdgePicks& picks = scratch_.pieces[static_cast<size_t>(piece)];
     const int64_t begin = indptr_[piece * kPieceRows];
     picks.source().with([&](auto* ids) {
       if constexpr (std::is_same_v<decltype(ids), Id*>) {

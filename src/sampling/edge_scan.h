@@ -5,7 +5,7 @@
 // size. Pieces are pure functions of their rows and may run on several threads; relabeling, which
 // fixes the order of new nodes, is done by one.
 //
-// A rule is one call per piece, and does not depend on the types of ids and positions.
+// A rule is one virtual call per piece: nothing else depends on what it draws by.
 #pragma once
 
 #include <algorithm>
@@ -131,7 +131,7 @@ struct PieceOfRows {
   std::span<const Row> rows;
 };
 
-// What one thread decides with.
+// What decides about a piece.
 class EdgeRule {
  public:
   virtual ~EdgeRule() = default;
@@ -147,7 +147,7 @@ struct ScanScratch {
   std::vector<Row> parts;  // of sorted rows, that times allow
 };
 
-// At most `threads` work, each with a rule of its own.
+// At most `threads` work. Each piece has a rule of its own.
 template <typename Id>
 [[nodiscard]] Relation scan_edges(const RelationTask<Id>& task,
                                   ScanScratch& scratch,

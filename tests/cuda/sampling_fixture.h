@@ -210,7 +210,7 @@ inline void check_against_host(const std::shared_ptr<const Graph>& graph,
                                const SampleOptions& options,
                                const std::vector<int64_t>& seeds,
                                int seed_type = 0,
-                               uint64_t steps = kSlowBuild ? 1 : 2) {
+                               uint64_t steps = 2) {
   NeighborSampler host(graph, options);
   for (const Reading& reading : kReadings) {
     CAPTURE(name(reading.order));

@@ -34,7 +34,7 @@ std::vector<double> reads_of(const Graph& graph) {
     double& of_group = reads.emplace_back();
     for (const auto& [row, count] : rows) {
       const auto end = std::min(indptr[row + 1], std::ssize(in_rows) * CudaGraph::kEdgeGroup);
-      of_group += static_cast<double>(out_degrees[row]) *
+      of_group += static_cast<double>(out_degrees[row] + 1) *
                   std::min(1.0, 10 * count / static_cast<double>(end - indptr[row]));
     }
   }
@@ -49,7 +49,7 @@ TEST_CASE("the groups that are read most are those of the nodes with most out-ed
   REQUIRE(reads.size() == 156);
   const int64_t group_bytes = CudaGraph::kEdgeGroup * graph->edge_types()[0].indices.row_bytes();
   for (const int64_t count : {0, 1, 40, 156, 500}) {
-    const auto groups = hottest_edges(*graph, 4 * 156 + count * group_bytes + 7);
+    const auto groups = hottest_edges(*graph, 4 * 157 + count * group_bytes + 7);
     REQUIRE(groups.size() == 1);
     REQUIRE(std::ssize(groups[0]) == std::min<int64_t>(count, 156));
     CHECK(std::is_sorted(groups[0].begin(), groups[0].end()));

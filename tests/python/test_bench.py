@@ -45,6 +45,7 @@ def small_mode(request, tmp_path_factory):
         "build_csc",
         "build_tables",
         "epochs --case 'GAT, papers' --case 'R-GCN, mag'",
+        "train_step --case 'small batches'",
         "micro --family csc",
     ],
 )

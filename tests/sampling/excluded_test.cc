@@ -78,14 +78,18 @@ struct Made {
   std::vector<int64_t> position;  // of each edge, among all edges
 };
 
-// Beside them is an edge type that always has all edges.
-Made make_links(const Variant& variant) {
-  static std::map<Variant, Made> known;
-  if (const auto found = known.find(variant); found != known.end()) return found->second;
-  const Links& links = all_links();
-  test::EdgeList kept;
+// What a graph is made of, which borrows.
+struct Kept {
+  StoreContents contents;
   std::vector<int64_t> times, position;
   std::vector<double> weights;
+};
+
+// Beside them is an edge type that always has all edges.
+void keep_links(const Variant& variant, Kept& made) {
+  const Links& links = all_links();
+  test::EdgeList kept;
+  auto& [contents, times, position, weights] = made;
   for (size_t e = 0; e < kLinks; ++e) {
     if (variant.fate == Fate::kLeave && is_excluded(e)) continue;
     kept.src.push_back(links.edges.src[e]);
@@ -94,7 +98,6 @@ Made make_links(const Variant& variant) {
     weights.push_back(links.weights[e]);
     position.push_back(static_cast<int64_t>(e));
   }
-  StoreContents contents;
   contents.node_counts["node"] = kEnds;
   if (variant.wide) contents.node_counts["other"] = int64_t{3} << 30;
   test::add_edges(contents, "node__a__node", test::csc_of(kept, kEnds, kEnds));
@@ -102,7 +105,14 @@ Made make_links(const Variant& variant) {
   contents.arrays.emplace_back("edge/node__a__node/time", borrow(times));
   contents.arrays.emplace_back("edge/node__a__node/weight", borrow(weights));
   if (variant.says_sorted) contents.sorted_rows["node__a__node"] = "edge/node__a__node/time";
-  return known[variant] = {test::graph_of(contents), position};
+}
+
+// A graph from which nothing was drawn yet, so that nothing is derived from it.
+Made make_links(const Variant& variant) {
+  static std::map<Variant, Kept> known;
+  const auto [found, is_new] = known.try_emplace(variant);
+  if (is_new) keep_links(variant, found->second);
+  return {test::graph_of(found->second.contents), found->second.position};
 }
 
 std::vector<int64_t> among_all(const Made& made, const Relation& relation) {

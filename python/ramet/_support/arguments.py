@@ -58,8 +58,8 @@ def as_memory(value, least: int) -> int | None:
     return as_int(value, "memory", least)
 
 
-def as_real(value, what: str, below: float = math.inf) -> float:
-    """`value` as a float from 0 to less than `below`: a number, or an array or tensor of one."""
+def as_real(value, what: str, below: float = math.inf, least: float = 0) -> float:
+    """`value` as a finite float from `least` to less than `below`: a number, or an array or tensor of one."""
     try:
         number = None if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError, RuntimeError):  # of a tensor of several
@@ -68,9 +68,9 @@ def as_real(value, what: str, below: float = math.inf) -> float:
         number = math.inf
     if number is None:
         raise TypeError(f"{what} is {shortened(value)}, expected a number")
-    if not 0 <= number < below:
+    if not least <= number < below or number == -math.inf:
         bound = "finite" if below == math.inf else f"below {below}"
-        raise ValueError(f"{what} is {number}, expected at least 0 and {bound}")
+        raise ValueError(f"{what} is {number}, expected {bound if least < 0 else f'at least {least} and {bound}'}")
     return number
 
 

@@ -35,7 +35,7 @@ class Negatives:
         other ends in the global batch. "historical", with a `time`: the nodes that the end that is kept had an edge
         with before the pair's time, and has none with at that time, each alike; all nodes, as of "uniform", where it
         has none such. int64 [pairs] or [pairs, amount]: these nodes, as they are.
-    power: see source="degree"; 0.75 is word2vec's.
+    power: see source="degree"; 0.75 is word2vec's. Below 0, every node needs an edge.
     exact: a negative is never an edge of the loader's graph, nor another of its pairs whose label is not 0. With a
         `time`, an edge after the pair's time is none. False: it may be one.
     corrupt: the end that is replaced: "destination", "source", or "both": in turn. "pair": a negative has nothing of
@@ -65,7 +65,7 @@ class Negatives:
         check_word(self.mode, "mode", MODES)
         check_word(self.corrupt, "corrupt", CORRUPT)
         check_word(self.missing, "missing", MISSING)
-        amount, _ = as_real(self.amount, "amount"), as_real(self.power, "power")
+        amount, _ = as_real(self.amount, "amount"), as_real(self.power, "power", least=-math.inf)
         if not 0 < amount <= _core.MAX_NEGATIVES:
             raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
         if amount != int(amount) and self.mode == "triplet":
@@ -176,7 +176,9 @@ class Negatives:
             if at_source:
                 degrees = np.bincount(graph.indices(edge_type), minlength=graph.num_nodes(node_type))
             with np.errstate(over="ignore"):
-                return self._sums_of(degrees.astype(np.float64) ** self.power, f"source='degree', power={self.power}")
+                with np.errstate(over="ignore", divide="ignore"):
+                    weights = degrees.astype(np.float64) ** float(self.power)
+                return self._sums_of(weights, f"source='degree', power={self.power}")
         weights = graph.table(self.source, node_type).numpy()
         if weights.ndim != 1 or weights.dtype.kind not in "fiu":
             raise TypeError(f"source={self.source!r} has shape {list(weights.shape)}, expected a number for each node")

@@ -12,7 +12,7 @@ from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, columns_o
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.in_place import RowsInPlace, plain
-from ramet.nn.tracing import is_traced
+from ramet.nn.tracing import is_traced, refuse_transformed
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
 
@@ -123,7 +123,9 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
 
 
 def operators(tensor):
-    """The module of differentiable operators: the library's if calls on `tensor` are recorded."""
+    """The module of differentiable operators: the library's if calls on `tensor` are recorded. NotImplementedError for
+    a tensor of torch.func's transforms."""
+    refuse_transformed(tensor)
     return library if is_traced(tensor) else functions
 
 

@@ -65,7 +65,7 @@ class Embedding(torch.nn.Module):
             raise ValueError("path and cache_rows are of rows on a disk: location='disk'")
         if isinstance(num_embeddings, Table):
             given = {"embedding_dim": embedding_dim, "dtype": dtype, "placement": placement, "location": location}
-            given |= {"ranks": ranks, "ownership": ownership, "init": init, "seed": seed}
+            given |= {"init": init, "seed": seed}
             _require_as_made(num_embeddings, given)
             self.table: Any = num_embeddings  # a Table or a RecordTable
         else:

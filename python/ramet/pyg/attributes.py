@@ -113,6 +113,8 @@ def _tell_of_torch(key: str, value: torch.Tensor) -> None:
         reason = f"it is {str(value.layout).removeprefix('torch.')}"
     elif value.device.type != "cpu":
         reason = f"it is on {value.device}"
+    elif value.is_neg():
+        reason = "it has torch's negative bit: resolve_neg() gives a copy without it"
     elif value.numel() > 0 and not value[0].is_contiguous():
         reason = f"its rows are not contiguous: it has the strides {list(value.stride())}"
     else:

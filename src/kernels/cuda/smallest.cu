@@ -76,12 +76,14 @@ __device__ Digit find_digit(const unsigned long long* counts, int64_t& k) {
   return {static_cast<unsigned>(digit), __shfl_sync(kAllLanes, own, digit)};
 }
 
+// rank == count: all up to `number` are the k smallest. Else it is the k-th, and of the `count`
+// that are equal to it `rank` are among them.
 struct Selected {
   uint64_t number;
-  int64_t rank, count;  // among those that are equal to it, from 1; alike if all up to it are taken
+  int64_t rank, count;
 };
 
-// The k-th smallest, from 1, of number_of(e) for [begin, end), or a larger one below the next.
+// The limit of the k smallest of number_of(e) for [begin, end).
 template <typename Team, typename NumberOf>
 __device__ Selected select(unsigned long long* counts,
                            Team team,

@@ -25,8 +25,8 @@ bool is_hotter(const Group& a, const Group& b) {
          std::tuple(-b.reads_per_byte, b.edge_type, b.number);
 }
 
-// How often each whole group of an edge type is read, whose nodes are used so often. Rows of a
-// damaged store that overlap count once.
+// How often each whole group of an edge type is read, whose nodes are used so often, and may be
+// seeds. Rows of a damaged store that overlap count once.
 std::vector<double> reads_of_groups(const Graph& graph,
                                     const EdgeType& edges,
                                     const std::vector<int64_t>& uses) {
@@ -46,7 +46,7 @@ std::vector<double> reads_of_groups(const Graph& graph,
     for (int64_t next = 0; begin < end; begin = next) {
       next = std::min(end, (begin / kGroup + 1) * kGroup);
       reads[static_cast<size_t>(begin / kGroup)] +=
-          static_cast<double>(uses[node]) *
+          static_cast<double>(uses[node] + 1) *
           std::min(1.0, picked * static_cast<double>(next - begin));
     }
   }
@@ -64,7 +64,7 @@ CudaGraph::EdgeGroups hottest_edges(const Graph& graph, int64_t bytes) {
     const int dst = types[type].dst;
     if (!uses.contains(dst)) uses[dst] = uses_by_some_edges(graph, dst);
     const std::vector<double> reads = reads_of_groups(graph, types[type], uses[dst]);
-    bytes -= std::ssize(reads) * int64_t{sizeof(int32_t)};
+    bytes -= (std::ssize(reads) + 1) * int64_t{sizeof(int32_t)};
     for (size_t number = 0; number < reads.size(); ++number) {
       const double per_byte = reads[number] / static_cast<double>(bytes_of_group(type));
       if (per_byte > 0)

@@ -1,5 +1,6 @@
 #include "device_side.h"
 
+#include <new>
 #include <string>
 
 #include "device/device_memory.h"
@@ -61,8 +62,10 @@ std::shared_ptr<const CudaGraph> with_copies(const std::shared_ptr<const CudaGra
   } catch (const Error& error) {
     if (!is_refusal(error)) throw;
     decision.why += concat("; no copies of in-edges: ", error.what());
-    return topology;
+  } catch (const std::bad_alloc&) {
+    decision.why += "; no copies of in-edges: no memory to count which are read most";
   }
+  return topology;
 }
 
 // The graph's rows stay as they are. Those of a writable table may be written between batches.
@@ -170,7 +173,8 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
       source.cached = cached_rows(graph, options, request);
     side->sources_.push_back(
         place_rows(table, source, wanted == Location::kAuto, side->placement_.back()));
-    plan.take(source.cached.rows() * table.rows().row_bytes());
+    if (side->placement_.back().placement == Location::kInPlace && source.cached.rows() > 0)
+      plan.take(source.cached.rows() * table.rows().row_bytes() + 4 * table.rows().rows());
   }
   if (topology == Location::kInPlace && may_copy_edges(device))
     side->graph_ = with_copies(side->graph_, plan.left(), side->placement_.front());

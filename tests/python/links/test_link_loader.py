@@ -352,7 +352,7 @@ def test_bad_input(graph, edges):
         (ValueError, "there is no `time`", lambda: loader([0, 1], edge_time=[1, 2])),
         (ValueError, "the graph has no table 't' of them", lambda: loader([0, 1], time="t")),
         (ValueError, "amount is 0", lambda: ramet.Negatives(amount=0)),
-        (ValueError, "power is -1", lambda: ramet.Negatives(power=-1)),
+        (ValueError, "power is nan, expected finite", lambda: ramet.Negatives(power=float("nan"))),
         (TypeError, "power is 'x', expected a number", lambda: ramet.Negatives(power="x")),
         (
             ValueError,
