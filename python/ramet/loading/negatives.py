@@ -175,10 +175,9 @@ class Negatives:
             degrees = np.diff(graph.indptr(edge_type))
             if at_source:
                 degrees = np.bincount(graph.indices(edge_type), minlength=graph.num_nodes(node_type))
-            with np.errstate(over="ignore"):
-                with np.errstate(over="ignore", divide="ignore"):
-                    weights = degrees.astype(np.float64) ** float(self.power)
-                return self._sums_of(weights, f"source='degree', power={self.power}")
+            with np.errstate(over="ignore", divide="ignore"):
+                weights = degrees.astype(np.float64) ** float(self.power)
+            return self._sums_of(weights, f"source='degree', power={self.power}")
         weights = graph.table(self.source, node_type).numpy()
         if weights.ndim != 1 or weights.dtype.kind not in "fiu":
             raise TypeError(f"source={self.source!r} has shape {list(weights.shape)}, expected a number for each node")
