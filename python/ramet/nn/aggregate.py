@@ -12,7 +12,7 @@ from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, columns_o
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.in_place import RowsInPlace, plain
-from ramet.nn.tracing import is_traced, refuse_transformed
+from ramet.nn.tracing import is_traced
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
 
@@ -123,9 +123,7 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
 
 
 def operators(tensor):
-    """The module of differentiable operators: the library's if calls on `tensor` are recorded. NotImplementedError for
-    a tensor of torch.func's transforms."""
-    refuse_transformed(tensor)
+    """The module of differentiable operators: the library's if calls on `tensor` are recorded."""
     return library if is_traced(tensor) else functions
 
 

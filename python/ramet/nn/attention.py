@@ -17,7 +17,7 @@ from ramet.nn.core_ops import new
 from ramet.nn.edge_checks import columns_of_edges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.functions import first_derivative_only
-from ramet.nn.tracing import is_traced, refuse_transformed
+from ramet.nn.tracing import is_traced
 
 
 @outside_of_graphs
@@ -88,9 +88,7 @@ def _engine(function, edges, *arguments) -> None:
 
 
 def by_torch(tensor) -> bool:
-    """Whether torch's operators compute the call for this tensor. NotImplementedError for one of torch.func's
-    transforms."""
-    refuse_transformed(tensor)
+    """Whether torch's operators compute the call for this tensor."""
     return not tensor.is_cpu or is_traced(tensor)
 
 

@@ -73,16 +73,6 @@ def test_transforms_of_torch_func(block_and_rows):
             call()
 
 
-def test_rows_that_no_transform_looks_at(block_and_rows):
-    """As of a frozen encoder, inside of a transform over other parameters."""
-    block, x = block_and_rows
-    conv, weight = nn.GraphConv(WIDTH, OUT).requires_grad_(False), torch.randn(OUT, 1)
-    with torch.no_grad():
-        expected = conv(x, block)
-    got = torch.func.grad(lambda w: (conv(x, block) @ w).sum())(weight)
-    assert torch.equal(got[:, 0], torch.func.grad(lambda w: (expected @ w).sum())(weight)[:, 0])
-
-
 def test_wrong_options():
     for make, message in {
         lambda: nn.SAGEConv(4, 4, aggr="lstm"): "aggr is 'lstm', expected one of add, sum",

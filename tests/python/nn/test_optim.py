@@ -252,7 +252,6 @@ def test_an_embedding_pickles_as_a_handle():
         (lambda e: ramet.nn.Embedding(e.table, 5), ValueError, r"embedding_dim is 5, but the rows .*\[50, 19\]"),
         (lambda e: ramet.nn.Embedding(e.table, dtype="float16"), ValueError, "dtype is 'float16', but the rows"),
         (lambda e: ramet.nn.Embedding(e.table, init="xavier"), ValueError, "init is 'xavier', but the rows"),
-        (lambda e: ramet.nn.Embedding(e.table, ownership=[0, 1]), ValueError, "ownership is .*, but the rows"),
         (lambda e: ramet.nn.Embedding(5, 3, dtype=None), TypeError, "dtype is None"),
         (lambda e: ramet.nn.Embedding.from_pretrained(e.weight, freeze="no"), TypeError, "freeze is 'no'"),
         (lambda e: e(torch.tensor([1]), owned="no"), TypeError, "owned is 'no'"),
