@@ -158,14 +158,15 @@ def run(starts: dict, parse: Parse) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    parses = sources_alone() if arguments == ["--sources"] else headers_alone()
+    of_sources = arguments == ["--sources"]
+    parses = sources_alone() if of_sources else headers_alone()
     many = Counter((parse.options, parse.start()) for parse in parses)
     with ThreadPoolExecutor(os.cpu_count()) as pool, TemporaryDirectory() as folder:
         starts = {key: Path(folder) / f"{i}.h" for i, key in enumerate(many) if key[1] and many[key] >= ENOUGH}
         list(pool.map(precompile, starts.items()))
         outcomes = list(pool.map(partial(run, starts), parses))
     for_arm = sum(f"--target={AARCH64}" in parse.options for parse in parses)
-    print(f"includes: {len(outcomes)} files parsed alone, {for_arm} of them for aarch64")
+    print(f"includes: {len(outcomes)} files parsed alone{f', {for_arm} of them for aarch64' if of_sources else ''}")
     if not all(outcomes):
         sys.exit(f"includes: {outcomes.count(False)} of them need what others include")
 
