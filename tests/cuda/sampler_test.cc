@@ -12,6 +12,7 @@
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "support/errors.h"
 #include "support/slow_build.h"
 #include "support/threads.h"
 
