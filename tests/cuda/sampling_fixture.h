@@ -16,7 +16,6 @@
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "support/graph_fixture.h"
-#include "support/slow_build.h"
 
 namespace ramet::test {
 

@@ -8,9 +8,9 @@
 
 namespace ramet {
 
-// The groups that are read most often, of at most `bytes` with the 4 bytes that each group of an
-// edge type takes to be found. A node's in-edges are taken to be read as often as it is a source,
-// which about 2^27 edges tell, some of them at a time.
+// The groups that are read most often. They take at most `bytes`, with 4 bytes for each group that
+// there is. A node's in-edges count as read as often as it is a source, and once more. Of larger
+// graphs about 2^27 edges tell how often that is.
 [[nodiscard]] CudaGraph::EdgeGroups hottest_edges(const Graph& graph, int64_t bytes);
 
 }  // namespace ramet
