@@ -11,7 +11,6 @@ from ramet.dtypes import dtype_name
 
 if TYPE_CHECKING:
     from ramet.ranks.ranks import Ranks
-    from ramet.tables.storage import Storage
     from ramet.tables.table import Table
 
 CHUNK_BYTES = 16 << 20
@@ -56,22 +55,13 @@ def _row_bytes(table: Table) -> int:
     return int(np.prod(table.shape[1:], dtype=np.int64)) * table.dtype.itemsize
 
 
-def _overlap(one: Storage, other: Storage) -> bool:
-    """Whether a write of one's rows changes other rows of the other."""
-    return any(
-        space == other_space and begin < other_end and other_begin < end and (begin, end) != (other_begin, other_end)
-        for space, begin, end in one.spans()
-        for other_space, other_begin, other_end in other.spans()
-    )
-
-
 def _check(table: Table, other: Table) -> bool:
     """Whether the rows have to be decoded. ValueError where they do not fit."""
     if table.shape != other.shape:
         raise ValueError(f"the table is {list(table.shape)}, but the other one {list(other.shape)}")
     if not table._storage.stored.is_writable:  # noqa: SLF001 (of this package)
         raise ValueError("the table is read-only: ramet.Table.create makes one that can be written to")
-    if _overlap(table._storage, other._storage):  # noqa: SLF001 (of this package)
+    if any(span != theirs for span, theirs in table._storage.common_spans(other._storage)):  # noqa: SLF001
         raise ValueError("the other table lies in the memory of this one, shifted: copy it first, other.gather(ids)")
     to, of = dtype_name(table.dtype), dtype_name(other.dtype)
     is_scaled = of == "int8" and other.is_encoded

@@ -12,8 +12,4 @@ def share_rows(one, other) -> bool:
         return True
     if not isinstance(one, Table) or not isinstance(other, Table):  # of records, which nobody else has
         return False
-    return any(
-        space == other_space and begin < other_end and other_begin < end
-        for space, begin, end in one._storage.spans()
-        for other_space, other_begin, other_end in other._storage.spans()
-    )
+    return any(True for _ in one._storage.common_spans(other._storage))

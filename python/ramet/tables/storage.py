@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -254,6 +254,14 @@ class Storage:
         """(in which range of addresses, from which byte, to which) rows are: in this process, and in shared memory."""
         rows = self.stored.numpy()
         return [("host", rows.ctypes.data, rows.ctypes.data + rows.nbytes)]
+
+    def common_spans(self, other: Storage) -> Iterator[tuple[tuple, tuple]]:
+        """The pairs of spans, of this one and of the other, that have bytes in common."""
+        for span in self.spans():
+            for theirs in other.spans():
+                (space, begin, end), (other_space, other_begin, other_end) = span, theirs
+                if space == other_space and begin < other_end and other_begin < end:
+                    yield span, theirs
 
     def require_one_array(self) -> None:
         if self.placement != "continuous":
