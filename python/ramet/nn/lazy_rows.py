@@ -53,7 +53,7 @@ class LazyRows(torch.Tensor):
 
     def first(self, num_rows: int) -> torch.Tensor:
         """So many of the known rows."""
-        return self.known.narrow(self.axis, 0, num_rows)
+        return leading_rows(self.known, num_rows, self.axis)
 
     def all_rows(self, needed_by: str) -> torch.Tensor:
         """All rows, as a plain tensor. needed_by: the name of the function or layer that needs them."""
@@ -175,6 +175,11 @@ def _is_below_autograd() -> bool:
 
 def _part_of(every: Demand, position: int, needed_by: str) -> torch.Tensor:
     return every(needed_by)[position]
+
+
+def leading_rows(rows: torch.Tensor, count: int, axis: int = 0) -> torch.Tensor:
+    """So many rows. All of them are the tensor itself: backward of a view makes another gradient of all rows."""
+    return rows if count == rows.shape[axis] else rows.narrow(axis, 0, count)
 
 
 RULES: dict[str, Callable[[Call], object]] = {}

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from ramet.nn import generator
-from ramet.nn.lazy_rows import RULES, Call, LazyRows
+from ramet.nn.lazy_rows import RULES, Call, LazyRows, leading_rows
 
 # Position, name and default of the argument that says along which dimensions.
 _BY_DIM = (
@@ -69,7 +69,7 @@ def elementwise(call: Call):
         if isinstance(item, LazyRows):
             return item.first(known)
         if isinstance(item, torch.Tensor) and item.dim() >= from_last and item.shape[-from_last] == count:
-            return item.narrow(item.dim() - from_last, 0, known)
+            return leading_rows(item, known, item.dim() - from_last)
         return item
 
     return call.lazily(call.with_operands(first), lambda part: part.dim() - from_last)
@@ -144,7 +144,7 @@ def join(call: Call):
     dim %= num_dims + is_stack
     if dim == axis and not is_stack:
         return NotImplemented
-    firsts = [part.first(known) if isinstance(part, LazyRows) else part.narrow(axis, 0, known) for part in parts]
+    firsts = [part.first(known) if isinstance(part, LazyRows) else leading_rows(part, known, axis) for part in parts]
     return call.lazily(call.function(firsts, dim), lambda _: axis + (is_stack and dim <= axis))
 
 

@@ -22,7 +22,7 @@ from ramet.nn.conv import GCNConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import block_edges
-from ramet.nn.lazy_rows import LazyRows, count_of_writes, demands, mapped, met, settled, tell_of_writes
+from ramet.nn.lazy_rows import LazyRows, count_of_writes, demands, leading_rows, mapped, met, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
 
 
@@ -256,9 +256,9 @@ def _reach(rows, counts: tuple[int, ...]) -> int | None:
 
 
 def _first(rows, count: int) -> torch.Tensor:
-    return rows.first(count) if isinstance(rows, LazyRows) else rows.narrow(0, 0, count)
+    return rows.first(count) if isinstance(rows, LazyRows) else leading_rows(rows, count)
 
 
 def _lazily(rows: torch.Tensor, num_rows: tuple[int, int], compute: Callable):
     num_known, count = num_rows
-    return rows if num_known == count else LazyRows.of(rows.narrow(0, 0, num_known), count, compute)
+    return rows if num_known == count else LazyRows.of(leading_rows(rows, num_known), count, compute)
