@@ -90,8 +90,7 @@ def dot_attention(edges, query, key, value, heads: int):
     Vaswani and others: "Attention is all you need", 2017.
     """
     if by_torch(key):
-        products = query[edges.destinations] * key[edges.indices]
-        scores = products.view(edges.num_edges, heads, -1).sum(2)
+        scores = (query[edges.destinations] * key[edges.indices]).unflatten(1, (heads, -1)).sum(2)
     else:
         scores = _DotScores.apply(*_contiguous(query, key), edges, heads)
     return aggregate(edges, value, "softmax", scores)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import accumulate
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 
 from ramet.nn.attention import dot_attention
-from ramet.nn.conv.base import Conv, refuse
+from ramet.nn.conv.base import Conv, first_rows, refuse
+from ramet.nn.edge_checks import check_edge_types
 from ramet.nn.edges import BlockEdges
 from ramet.nn.found_edges import edges_of
 from ramet.nn.functions import first_derivative_only
@@ -47,40 +50,40 @@ class HGTConv(Conv):
             torch.nn.init.ones_(parameter)
 
     def forward(self, x: Mapping, block) -> dict[str, torch.Tensor]:
+        given = block if isinstance(block, Mapping) else {t: block[t] for t in self.edge_types}
         x = {t: plain(rows) for t, rows in x.items()}
+        self._check(x, given)
         if hasattr(self.kqv_lin, "_hook"):  # its widths are those of the first rows
             self.kqv_lin.initialize_parameters(None, (x,))
-        given = block if isinstance(block, Mapping) else {t: block[t] for t in self.edge_types}
         edges = {t: edges_of(part, len(x[t[0]]), len(x[t[2]])) for t, part in given.items()}
-        sources = {t: _Sources(part) for t, part in edges.items()}
         counts = {t: len(rows) for t, rows in x.items()} | {t[2]: part.num_dst for t, part in edges.items()}
-        own, of_edges = {}, {}
+        own, sources = {}, {}
         for node_type, rows in x.items():
-            leaving = {t: part.rows for t, part in sources.items() if t[0] == node_type}
-            picked = [t for t, used in leaving.items() if used is not None]
-            of_edges |= dict.fromkeys(leaving, rows)
-            if not picked:
-                own[node_type] = rows[: counts[node_type]]
-                continue
-            own[node_type], *parts = _Picked.apply(rows, counts[node_type], *(leaving[t] for t in picked))
-            of_edges |= dict(zip(picked, parts, strict=True))
+            leaving = {t: part for t, part in edges.items() if t[0] == node_type}
+            own[node_type], parts = _sources(rows, counts[node_type], leaving)
+            sources |= parts
         types = [t for t in self.kqv_lin.lins if t in x and t in self.dst_node_types]
-        out = {t: self._attended(own[t], t, sources, of_edges) for t in types}
-        out = self.out_lin({t: F.gelu(rows) for t, rows in out.items()})
+        into = {node_type: {t: sources[t] for t in edges if t[2] == node_type} for node_type in types}
+        out = self.out_lin({t: F.gelu(self._attended(own[t], t, into[t])) for t in types})
         return {t: self._beside(own[t], t, rows) for t, rows in out.items()}
 
     def __repr__(self) -> str:
         return f"HGTConv(-1, {self.out_channels}, heads={self.heads})"
 
-    def _attended(self, own, node_type: str, sources: dict, of_edges: dict) -> torch.Tensor:
-        """[num_dst, out_channels] of a node type, from rows of sources by edge type."""
-        found = [t for t in sources if t[2] == node_type]
-        if not found:
+    def _check(self, x: dict, given: Mapping) -> None:
+        check_edge_types(given, self.edge_types, "HGTConv: block")
+        missing = {t for ends in given for t in (ends[0], ends[2])} - x.keys()
+        if missing:
+            raise KeyError(f"HGTConv: x has no rows of {sorted(missing)}, which have edges; it has {list(x)}")
+
+    def _attended(self, own, node_type: str, sources: dict[tuple, _Sources]) -> torch.Tensor:
+        """[num_dst, out_channels] of a node type, from its sources by edge type."""
+        if not sources:
             return own.new_zeros(len(own), self.out_channels)
-        maps, rows = [self._maps(t) for t in found], [of_edges[t] for t in found]
-        keys, values = (torch.cat([F.linear(r, *m[i]) for r, m in zip(rows, maps)]) for i in range(2))
-        return dot_attention(_joined([sources[t] for t in found], len(own)), self._query(own, node_type), keys, values,
-                             self.heads)  # fmt: skip
+        maps = {t: self._maps(t) for t in sources}
+        keys, values = (torch.cat([F.linear(part.rows, *maps[t][i]) for t, part in sources.items()]) for i in range(2))
+        edges = _joined(list(sources.values()), len(own))
+        return dot_attention(edges, self._query(own, node_type), keys, values, self.heads)
 
     def _query(self, own, node_type: str) -> torch.Tensor:
         lin, width = self.kqv_lin.lins[node_type], self.out_channels
@@ -99,31 +102,45 @@ class HGTConv(Conv):
     def _beside(self, own, node_type: str, out) -> torch.Tensor:
         if out.shape[-1] != own.shape[-1]:
             return out
-        return torch.lerp(own, out, self.skip[node_type].sigmoid())
+        share = self.skip[node_type].sigmoid()
+        return share * out + (1 - share) * own
 
 
-class _Sources:
-    """The sources that edges of one type have. rows: their numbers, or None for all. edges: the edges, and `position`,
-    each edge's source among `rows`."""
+class _Sources(NamedTuple):
+    """The sources of edges of one type: their rows, and of each edge the number of its source among them."""
 
-    def __init__(self, edges: BlockEdges):
-        self.edges, self.rows, self.position, self.count = edges, None, edges.indices.long(), edges.num_src
-        if is_traced(edges.indices) or edges.num_edges >= edges.num_src:
-            return
-        is_used = torch.zeros(edges.num_src, dtype=torch.bool, device=edges.device)
-        is_used[self.position] = True
-        self.rows = is_used.nonzero().squeeze(1)
-        self.position, self.count = (is_used.cumsum(0) - 1)[self.position], len(self.rows)
+    rows: torch.Tensor
+    numbers: torch.Tensor
+    edges: BlockEdges
+
+
+def _sources(x, count: int, leaving: dict[tuple, BlockEdges]) -> tuple[torch.Tensor, dict[tuple, _Sources]]:
+    """(x[:count], the sources of each type of edges that leave these nodes), without rows that no edge of it has."""
+    found = {
+        t: _Sources(first_rows(x, part.num_src, "sources"), part.indices.long(), part) for t, part in leaving.items()
+    }
+    few = {} if is_traced(x) else {t: part for t, part in found.items() if part.edges.num_edges < len(part.rows)}
+    if not few:
+        return first_rows(x, count, "destinations"), found
+    used, numbers = zip(*map(_used, few.values()), strict=True)
+    own, *rows = _Picked.apply(x, count, *used)
+    picked = zip(few.items(), rows, numbers, strict=True)
+    return own, found | {t: _Sources(rows, numbers, part.edges) for (t, part), rows, numbers in picked}
+
+
+def _used(sources: _Sources) -> tuple[torch.Tensor, torch.Tensor]:
+    """(the sources that have edges, ascending; the number of each edge's source among these)"""
+    is_used = torch.zeros(len(sources.rows), dtype=torch.bool, device=sources.numbers.device)
+    is_used[sources.numbers] = True
+    return is_used.nonzero().squeeze(1), (is_used.cumsum(0) - 1)[sources.numbers]
 
 
 def _joined(parts: list[_Sources], num_dst: int) -> BlockEdges:
     """The edges of all types into the same destinations; the sources of each type follow those of the one before."""
-    begin, sources = 0, []
-    for part in parts:
-        sources.append(part.position + begin)
-        begin += part.count
+    begins = [0, *accumulate(len(part.rows) for part in parts)]
+    sources = torch.cat([part.numbers + begin for part, begin in zip(parts, begins)])
     destinations = torch.cat([part.edges.destinations for part in parts])
-    return BlockEdges.from_edge_index(torch.stack([torch.cat(sources), destinations]), begin, num_dst)
+    return BlockEdges.from_edge_index(torch.stack([sources, destinations]), begins[-1], num_dst)
 
 
 @first_derivative_only("HGTConv")
