@@ -14,7 +14,7 @@ from ramet import nn
 from ramet.nn import attention
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-COUNTS, WIDTHS = {"paper": 40, "author": 200, "venue": 3}, {"paper": 6, "author": 8, "venue": 5}
+COUNTS, WIDTHS = {"paper": 40, "author": 200, "venue": 3}, {"paper": 40, "author": 8, "venue": 5}  # papers are mapped first
 IN, READS = ("paper", "in", "venue"), ("author", "reads", "paper")
 METADATA = (list(COUNTS), [CITES, WRITES, REVERSE, IN, READS])
 NUM_EDGES = {CITES: 150, WRITES: 60, REVERSE: 90, IN: 0}  # READS is missing; most authors wrote nothing
@@ -120,6 +120,7 @@ def test_autocast_and_half_rows_are_near():
     exact = ours(x, edges())["paper"]
     with torch.autocast("cpu", torch.bfloat16):
         near = ours(x, edges())["paper"]
+    near.float().sum().backward()
     half = ours.bfloat16()({t: part.bfloat16() for t, part in x.items()}, edges())["paper"]
     assert half.dtype == torch.bfloat16
     for other in near, half:

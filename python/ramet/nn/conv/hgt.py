@@ -30,7 +30,8 @@ class HGTConv(Conv):
 
     The destinations of a node type have one softmax over the edges of all types. So these edges become one bipartite
     graph, in which a node is a source once for each edge type that it has edges of. A key is one product of the node's
-    row: the maps of the node type and of the edge type, and the edge type's weight, are multiplied before.
+    row: the maps of the node type and of the edge type, and the edge type's weight, are multiplied before. Rows so wide
+    that this costs more are mapped once for all types of edges.
     """
 
     def __init__(self, old, **options):
@@ -51,21 +52,22 @@ class HGTConv(Conv):
 
     def forward(self, x: Mapping, block) -> dict[str, torch.Tensor]:
         given = block if isinstance(block, Mapping) else {t: block[t] for t in self.edge_types}
-        x = {t: plain(rows) for t, rows in x.items()}
+        x = {t: plain(x[t]) for t in self.kqv_lin.lins if t in x}
         self._check(x, given)
         if hasattr(self.kqv_lin, "_hook"):  # its widths are those of the first rows
             self.kqv_lin.initialize_parameters(None, (x,))
         edges = {t: edges_of(part, len(x[t[0]]), len(x[t[2]])) for t, part in given.items()}
         counts = {t: len(rows) for t, rows in x.items()} | {t[2]: part.num_dst for t, part in edges.items()}
-        own, sources = {}, {}
+        own: dict[str, torch.Tensor] = {}
+        into: dict[str, dict] = {t: {} for t in x}
         for node_type, rows in x.items():
             leaving = {t: part for t, part in edges.items() if t[0] == node_type}
-            own[node_type], parts = _sources(rows, counts[node_type], leaving)
-            sources |= parts
-        types = [t for t in self.kqv_lin.lins if t in x and t in self.dst_node_types]
-        into = {node_type: {t: sources[t] for t in edges if t[2] == node_type} for node_type in types}
+            own[node_type], sources, of_type = self._sources(node_type, rows, counts[node_type], leaving)
+            for t, part in sources.items():
+                into[t[2]][t] = part, self._maps(t, of_type)
+        types = [t for t in x if t in self.dst_node_types]
         out = self.out_lin({t: F.gelu(self._attended(own[t], t, into[t])) for t in types})
-        return {t: self._beside(own[t], t, rows) for t, rows in out.items()}
+        return {t: self._beside(own[t], t, out[t]) for t in types}
 
     def __repr__(self) -> str:
         return f"HGTConv(-1, {self.out_channels}, heads={self.heads})"
@@ -76,28 +78,40 @@ class HGTConv(Conv):
         if missing:
             raise KeyError(f"HGTConv: x has no rows of {sorted(missing)}, which have edges; it has {list(x)}")
 
-    def _attended(self, own, node_type: str, sources: dict[tuple, _Sources]) -> torch.Tensor:
-        """[num_dst, out_channels] of a node type, from its sources by edge type."""
-        if not sources:
+    def _sources(self, node_type: str, x, count: int, leaving: dict[tuple, BlockEdges]) -> tuple:
+        """(x[:count], the sources of each type of edges that leave these nodes, and the map of their rows to keys and
+        values before that of the edges: [2 * out_channels, columns + 1], the last column added)"""
+        lin, width = self.kqv_lin.lins[node_type], self.out_channels
+        both = torch.cat([lin.weight, lin.bias[:, None]], 1)
+        both = torch.cat([both[:width], both[2 * width :]])
+        num_sources = sum(min(part.num_src, part.num_edges) for part in leaving.values())
+        if is_traced(x) or num_sources * (x.shape[1] - 2 * width) <= x.numel():
+            return *_picked(x, count, leaving), both
+        mapped = F.linear(x, both[:, :-1], both[:, -1])  # cheaper once than for each type of edges
+        identity = torch.eye(2 * width, 2 * width + 1, dtype=mapped.dtype, device=mapped.device)
+        return first_rows(x, count, "destinations"), _picked(mapped, 0, leaving)[1], identity
+
+    def _maps(self, edge_type, of_type) -> list:
+        """[(weight, bias) of keys, (weight, bias) of values] for rows of an edge type's sources."""
+        position, num_columns = self.edge_types_map[edge_type], of_type.shape[1]
+        scale = self.p_rel["__".join(edge_type)].view(-1, 1, 1) / math.sqrt(self.out_channels // self.heads)
+        of_edges = slice(position, None, len(self.edge_types))
+        relations = self.k_rel.weight[of_edges] * scale, self.v_rel.weight[of_edges]
+        parts = of_type.view(2, self.heads, -1, num_columns)
+        products = [(relation.mT @ part).view(-1, num_columns) for relation, part in zip(relations, parts, strict=True)]
+        return [(product[:, :-1], product[:, -1]) for product in products]
+
+    def _attended(self, own, node_type: str, into: dict) -> torch.Tensor:
+        """[num_dst, out_channels] of a node type, from its sources, and their maps, by edge type."""
+        if not into:
             return own.new_zeros(len(own), self.out_channels)
-        maps = {t: self._maps(t) for t in sources}
-        keys, values = (torch.cat([F.linear(part.rows, *maps[t][i]) for t, part in sources.items()]) for i in range(2))
-        edges = _joined(list(sources.values()), len(own))
+        keys, values = (torch.cat([F.linear(part.rows, *maps[i]) for part, maps in into.values()]) for i in range(2))
+        edges = _joined([part for part, _ in into.values()], len(own))
         return dot_attention(edges, self._query(own, node_type), keys, values, self.heads)
 
     def _query(self, own, node_type: str) -> torch.Tensor:
         lin, width = self.kqv_lin.lins[node_type], self.out_channels
         return F.linear(own, lin.weight[width : 2 * width], lin.bias[width : 2 * width])
-
-    def _maps(self, edge_type) -> list:
-        """[(weight, bias) of keys, (weight, bias) of values] for rows of an edge type's sources."""
-        lin, position = self.kqv_lin.lins[edge_type[0]], self.edge_types_map[edge_type]
-        both = torch.cat([lin.weight, lin.bias[:, None]], 1).view(3, self.heads, -1, lin.weight.shape[1] + 1)
-        scale = self.p_rel["__".join(edge_type)].view(-1, 1, 1) / math.sqrt(self.out_channels // self.heads)
-        of_type = slice(position, None, len(self.edge_types))
-        relations = self.k_rel.weight[of_type] * scale, self.v_rel.weight[of_type]
-        products = (relation.mT @ part for relation, part in zip(relations, (both[0], both[2])))
-        return [(product[..., :-1].flatten(0, 1), product[..., -1].flatten()) for product in products]
 
     def _beside(self, own, node_type: str, out) -> torch.Tensor:
         if out.shape[-1] != own.shape[-1]:
@@ -114,7 +128,7 @@ class _Sources(NamedTuple):
     edges: BlockEdges
 
 
-def _sources(x, count: int, leaving: dict[tuple, BlockEdges]) -> tuple[torch.Tensor, dict[tuple, _Sources]]:
+def _picked(x, count: int, leaving: dict[tuple, BlockEdges]) -> tuple[torch.Tensor, dict[tuple, _Sources]]:
     """(x[:count], the sources of each type of edges that leave these nodes), without rows that no edge of it has."""
     found = {
         t: _Sources(first_rows(x, part.num_src, "sources"), part.indices.long(), part) for t, part in leaving.items()
