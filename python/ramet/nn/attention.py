@@ -1,7 +1,7 @@
 """Attention over the edges of a block: softmax, scores of GAT, of GATv2 and of dot products, and sums by head.
 
 Tensors of the CPU go through the engine's kernels, all others, and those of torch.compile, through torch's operators.
-Scores and rows are float32 or float64, the same within a call.
+Scores and rows are float32 or float64, the same within a call; rows of dot products are any that `aggregate` takes.
 """
 
 from __future__ import annotations
