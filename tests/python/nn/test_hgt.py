@@ -14,10 +14,8 @@ from ramet import nn
 from ramet.nn import attention
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-COUNTS, WIDTHS = (
-    {"paper": 40, "author": 200, "venue": 3},
-    {"paper": 40, "author": 8, "venue": 5},
-)  # papers are mapped first
+COUNTS = {"paper": 40, "author": 200, "venue": 3}
+WIDTHS = {"paper": 40, "author": 8, "venue": 5}  # papers are mapped once for all types of edges
 IN, READS = ("paper", "in", "venue"), ("author", "reads", "paper")
 METADATA = (list(COUNTS), [CITES, WRITES, REVERSE, IN, READS])
 NUM_EDGES = {CITES: 150, WRITES: 60, REVERSE: 90, IN: 0}  # READS is missing; most authors wrote nothing
