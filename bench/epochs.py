@@ -13,13 +13,12 @@ batch is the wait for the loader ("data") and the step ("train"). Every program 
 of about 2 seconds. What leads a turn does not count: two batches of Ramet, whose loader works ahead, also while the
 next program begins its turn; and one of a peer.
 
-Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model
-after `ramet.nn.from_pyg`, which leaves HGTConv as PyG's. It calls `ramet.keep_memory()`. For GraphSAGE and GAT its
-Adam is fused, which DGL's torch does not have on the CPU: a millisecond of a step. PyG is its NeighborLoader, which
-samples with torch-sparse and knows that edges are sorted, its layers, and `trim_to_layer`. torch-sparse does not tell
-the nodes of each hop, so the program counts them. DGL is its DataLoader and layers on blocks, and HGT by its
-operators; its ids are int64. The peers' loaders have no workers. "memory kept" are peers with the settings of
-`ramet.keep_memory()`.
+Ramet is `ramet.NeighborLoader` and `ramet.nn` on blocks; on mag it is `ramet.pyg.NeighborLoader` and PyG's model after
+`ramet.nn.from_pyg`. It calls `ramet.keep_memory()`. For GraphSAGE and GAT its Adam is fused, which DGL's torch does not
+have on the CPU: a millisecond of a step. PyG is its NeighborLoader, which samples with torch-sparse and knows that
+edges are sorted, its layers, and `trim_to_layer`. torch-sparse does not tell the nodes of each hop, so the program
+counts them. DGL is its DataLoader and layers on blocks, and HGT by its operators; its ids are int64. The peers' loaders
+have no workers. "memory kept" are peers with the settings of `ramet.keep_memory()`.
 
 Models have the same layers, widths and numbers of parameters. Their first weights are those of each library, so losses
 begin at different values. "loss" is that of the first batch, and of the last that all programs had. "peak" is the most

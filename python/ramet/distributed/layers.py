@@ -12,6 +12,7 @@ from ramet.distributed.pull import PullRows, PullRowsByType
 from ramet.nn.batch_norm import BatchNorm
 from ramet.nn.conv import GCNConv, HeteroConv
 from ramet.nn.conv.base import Conv
+from ramet.nn.conv.hgt import HGTConv
 
 _DEGREES = (
     "normalizes by the degrees of sources, which no rank knows inside a block: use normalize=False with edge weights "
@@ -45,6 +46,8 @@ def hook_of(name: str, layer: torch.nn.Module) -> PullRows:
     name = f"{name or 'the model'} ({type(layer).__name__})"
     if isinstance(layer, HeteroConv):
         return PullRowsByType(name, "block")
+    if isinstance(layer, HGTConv):
+        return PullRowsByType(name, "block", takes_pairs=False)
     if isinstance(layer, Conv):
         return PullRows(name, "block")
     if _is(layer, "HeteroConv"):

@@ -1,7 +1,7 @@
-"""Attention over the edges of a block: softmax, the scores of GAT and of GATv2, and sums that weigh a row by head.
+"""Attention over the edges of a block: softmax, scores of GAT, of GATv2 and of dot products, and sums by head.
 
 Tensors of the CPU go through the engine's kernels, all others, and those of torch.compile, through torch's operators.
-Scores and rows are float32 or float64, the same within a call.
+Scores and rows are float32 or float64, the same within a call; rows of dot products are any that `aggregate` takes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from torch.utils.dlpack import to_dlpack
 
 from ramet import _core
 from ramet._support.old_torch import outside_of_graphs
-from ramet.nn.aggregate import operators
+from ramet.nn import core_ops
+from ramet.nn.aggregate import aggregate, operators
 from ramet.nn.core_ops import new
 from ramet.nn.edge_checks import columns_of_edges
 from ramet.nn.found_edges import edges_of
@@ -79,6 +80,20 @@ def gatv2_scores(edges, source, destination, att, edge, negative_slope: float):
         rows = rows if edge is None else rows + edge
         return (F.leaky_relu(rows, negative_slope) * att).sum(2)
     return _Gatv2Scores.apply(source, destination, att, edge, edges, negative_slope)
+
+
+def dot_attention(edges, query, key, value, heads: int):
+    """[num_dst, width]: for each head, the sum over a destination's edges of the source's `value`, weighted by the
+    softmax of <query[d, h], key[s, h]>.
+
+    query: [num_dst, width]. key, value: [num_src, width]. `heads` divides a row into as many equal parts.
+    Vaswani and others: "Attention is all you need", 2017.
+    """
+    if by_torch(key):
+        scores = (query[edges.destinations] * key[edges.indices]).unflatten(1, (heads, -1)).sum(2)
+    else:
+        scores = _DotScores.apply(*_contiguous(query, key), edges, heads)
+    return aggregate(edges, value, "softmax", scores)
 
 
 def _engine(function, edges, *arguments) -> None:
@@ -188,6 +203,23 @@ class _Gatv2Scores(torch.autograd.Function):
             grads[0], outputs[0] = _of_sources(grad, len(inputs[0]), ctx.edges.num_src, *inputs[2].shape)
         _engine(_core.gatv2_scores_back, ctx.edges, *inputs, grad.contiguous(), *outputs, ctx.negative_slope)
         return *grads, None, None
+
+
+@first_derivative_only("a score of attention")
+class _DotScores(torch.autograd.Function):
+    """The gradients are sums over edges, weighted by the gradient of scores."""
+
+    @staticmethod
+    def forward(ctx, query, key, edges, heads):
+        ctx.edges = edges
+        ctx.save_for_backward(query, key)
+        return core_ops.edge_dots(edges, query, key, heads)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (query, key), grad = ctx.saved_tensors, grad.contiguous()
+        of_query = core_ops.aggregate(ctx.edges, key, "sum", grad)
+        return of_query, core_ops.aggregate_back(ctx.edges, query, len(key), grad), None, None
 
 
 def _contiguous(*tensors) -> list:

@@ -12,6 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.conv.base import Conv
+from ramet.nn.conv.hgt import HGTConv
 from ramet.nn.found_edges import edges_of
 from ramet.nn.row_local import has_hooks
 from ramet.nn.trim import trim_layer
@@ -172,6 +173,16 @@ def _of_attention(old) -> dict:
     return found | {"bias": old.bias is not None, "residual": old.residual}
 
 
+def _hgt(old, options):
+    for name in ("kqv_lin", "out_lin", "k_rel", "v_rel"):
+        lin = getattr(old, name)
+        if not _is_exactly(lin, "HeteroLinear" if name.endswith("rel") else "HeteroDictLinear") or has_hooks(lin):
+            raise ValueError(f"its {name} is a {type(lin).__name__} of another kind, or has hooks")
+    for node_type, lin in old.kqv_lin.lins.items():
+        _require_plain_linear(f"kqv_lin of {node_type!r}", lin)
+    return HGTConv(old, **options)
+
+
 def _hetero(old, options):
     others = [edge_type for edge_type, conv in old.convs.items() if not isinstance(conv, Conv)]
     if others:
@@ -187,6 +198,7 @@ _BUILDERS: dict[str, Callable] = {
     "RGCNConv": _rgcn,
     "GATConv": _gat,
     "GATv2Conv": _gatv2,
+    "HGTConv": _hgt,
     "HeteroConv": _hetero,
 }
 

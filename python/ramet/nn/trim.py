@@ -183,7 +183,7 @@ def _part(layer, call: dict) -> _Part | None:
     if layer.training and depends_on_others(layer):
         return None
     if "x_dict" in call:
-        return _part_of_dicts(call)
+        return _part_of_dicts(call, isinstance(layer, Conv))
     x, edges = call.get("x"), hop_edges_of(call.get("edge_index", call.get("block")))
     if edges is None or not _has_all_edges(call, edges.num_edges):
         return None
@@ -215,10 +215,10 @@ def _first_block(edges: HopEdges, first: HopEdges, sizes: tuple[int, int], first
     return BlockEdges.from_edge_index(first.edge_index, *first_sizes).of_whole(whole)
 
 
-def _part_of_dicts(call: dict) -> _Part | None:
+def _part_of_dicts(call: dict, takes_blocks: bool) -> _Part | None:
     """The part for a layer of all types: each type's rows within the same number of hops."""
     x, edges = call["x_dict"], call.get("edge_index_dict")
-    if not isinstance(x, dict) or not edges or set(call) != {"x_dict", "edge_index_dict"}:
+    if not isinstance(x, dict) or not isinstance(edges, dict) or set(call) != {"x_dict", "edge_index_dict"}:
         return None
     edges = {t: hop_edges_of(of_type) for t, of_type in edges.items()}
     if None in edges.values():
@@ -229,8 +229,12 @@ def _part_of_dicts(call: dict) -> _Part | None:
     if not reach or None in reach or (hop := min(reach)) < 1:
         return None
     rows = {t: _first(of_type, counts[t][hop]) if t in counts else of_type for t, of_type in x.items()}
-    first = _Edges({t: of_type.within(hop).edge_index for t, of_type in edges.items()})
-    return _Part(rows, first, {t: (counts[t][hop - 1], len(x[t])) for t in x if t in counts})
+    first = {t: of_type.within(hop) for t, of_type in edges.items()}
+    if takes_blocks:
+        parts = {t: block_edges(of_type, counts[t[0]][hop], counts[t[2]][hop - 1]) for t, of_type in first.items()}
+    else:
+        parts = {t: of_type.edge_index for t, of_type in first.items()}
+    return _Part(rows, _Edges(parts), {t: (counts[t][hop - 1], len(x[t])) for t in x if t in counts})
 
 
 def _has_all_edges(call: dict, num_edges: int) -> bool:

@@ -152,7 +152,7 @@ class Typed(torch.nn.Module):
 
 
 class Transformer(torch.nn.Module):
-    """HGTConv, which has dicts and no HeteroConv around it."""
+    """HGTConv, which has dicts and no HeteroConv around it: ours, then PyG's."""
 
     def __init__(self, graph):
         super().__init__()
@@ -160,6 +160,7 @@ class Transformer(torch.nn.Module):
         self.convs = torch.nn.ModuleList(
             [pyg.HGTConv({"paper": PAPER, "author": AUTHOR}, HIDDEN, metadata), pyg.HGTConv(HIDDEN, CLASSES, metadata)]
         )
+        ours.from_pyg(self.convs[0])
 
     def forward(self, x, blocks):
         for conv, block in zip(self.convs, blocks, strict=True):

@@ -9,7 +9,7 @@ from whole import edges_of
 
 import ramet
 
-OF_PYG = ("attention", "compile", "conv", "from_pyg", "layers_on_batches", "layers_wrong_calls", "pyg_layers")
+OF_PYG = ("attention", "compile", "conv", "from_pyg", "hgt", "layers_on_batches", "layers_wrong_calls", "pyg_layers")
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob = ["*.py"]
 elif importlib.util.find_spec("torch_geometric") is None:

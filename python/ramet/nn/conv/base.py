@@ -61,7 +61,7 @@ class Conv(torch.nn.Module):
         if in_place and isinstance(x_src, RowsInPlace) and x_src.is_of(block):
             edges, is_own = block.edges_of_all, isinstance(x_dst, RowsInPlace) and x_dst.is_of(block)
             x_dst = x_dst.own if is_own else plain(x_dst)
-            own = None if x_dst is None else _first(x_dst, edges.num_dst, "destinations")
+            own = None if x_dst is None else first_rows(x_dst, edges.num_dst, "destinations")
             return edges, x_src.of_all[: edges.num_src], own
         x_src, x_dst = plain(x_src), plain(x_dst)
         if isinstance(block, torch.Tensor):  # of whose destinations a TableRows does not know
@@ -70,7 +70,7 @@ class Conv(torch.nn.Module):
         else:
             edges = edges_of(block)
         if not is_table(x_src):
-            x_src = _first(x_src, edges.num_src, "sources")
+            x_src = first_rows(x_src, edges.num_src, "sources")
             _require_kind(x_src, edges)
         if x_dst is None:
             return edges, x_src, None
@@ -78,7 +78,7 @@ class Conv(torch.nn.Module):
             _require_rows(x_dst, edges.num_dst, "destinations")
             _require_kind(x_dst, edges)
             x_dst = x_dst.view_as(x_dst)  # the caller's tensor gets its own gradient: see _share_gradient()
-        return edges, x_src, _first(x_dst, edges.num_dst, "destinations")
+        return edges, x_src, first_rows(x_dst, edges.num_dst, "destinations")
 
 
 def is_table(x) -> bool:
@@ -217,7 +217,7 @@ def _of_pyg(edge_index: torch.Tensor, x_src, x_dst) -> BlockEdges:
     return edges_of(edge_index, len(x_src), len(x_dst))
 
 
-def _first(x, count: int, whose: str) -> torch.Tensor:
+def first_rows(x, count: int, whose: str) -> torch.Tensor:
     x = x.destinations if is_table(x) else x
     _require_rows(x, count, whose)
     return x if len(x) == count else x[:count]
