@@ -5,6 +5,7 @@
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/sampling.h"
+#include "kernels/cuda/walks.h"
 #include "kernels/cuda_backend.h"
 
 namespace ramet {
@@ -52,6 +53,7 @@ constexpr CudaBackend kBackend{
     .sampling = kCudaSamplingKernels,
     .sum_edges = sum_edges_cuda,
     .transpose = transpose_cuda,
+    .walk = walk_cuda,
 };
 
 }  // namespace
