@@ -19,6 +19,7 @@
 
 #include "kernels/cuda_edge_sums.h"
 #include "kernels/cuda_named_rows.h"
+#include "kernels/cuda_negatives.h"
 #include "kernels/cuda_pieces.h"
 #include "kernels/cuda_rows.h"
 #include "kernels/cuda_sampling.h"
@@ -98,6 +99,7 @@ struct CudaBackend {
   void (*sum_edges)(int device, const CudaEdgeSumArgs& args, CudaStreamHandle stream);
   void (*transpose)(int device, const CudaTransposeArgs& args, CudaStreamHandle stream);
   void (*walk)(int device, const CudaWalkArgs& args, CudaStreamHandle stream);
+  void (*draw_negatives)(int device, const CudaNegativesArgs& args, CudaStreamHandle stream);
 };
 
 // nullptr where the library was built without CUDA.

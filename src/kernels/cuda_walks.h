@@ -9,12 +9,9 @@
 
 namespace ramet {
 
-// The rows of one edge type.
+// What a step of one edge type reads.
 struct CudaWalkEdges {
-  CudaCsc edges;  // num_src_nodes: that entries may name
-  int64_t num_rows;
-  const double* sums;    // of a row's weights, up to each edge; nullptr: edges weigh the same
-  const int64_t* times;  // or nullptr
+  CudaEdgeRows rows;
   const void* edge_ids;  // nullptr: a position is its own id
   bool wide_edge_ids;    // int64, else int32
 };

@@ -1,6 +1,7 @@
 // The table of what src/kernels/cuda/ offers.
 #include "kernels/cuda/edge_sums.h"
 #include "kernels/cuda/named_rows.h"
+#include "kernels/cuda/negatives.h"
 #include "kernels/cuda/pieces.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
@@ -54,6 +55,7 @@ constexpr CudaBackend kBackend{
     .sum_edges = sum_edges_cuda,
     .transpose = transpose_cuda,
     .walk = walk_cuda,
+    .draw_negatives = draw_negatives_cuda,
 };
 
 }  // namespace

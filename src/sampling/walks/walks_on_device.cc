@@ -6,6 +6,7 @@
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/walks.h"
+#include "sampling/cuda/cuda_edge_rows.h"
 #include "sampling/cuda/cuda_work.h"
 #include "walk_rows.h"
 
@@ -17,25 +18,13 @@ struct PathOnDevice {
   std::vector<std::shared_ptr<const CudaGraph>> graphs;
   std::vector<CudaWalkEdges> edges;
 
-  void add(const WalkEdges& walked, const WalkRows& rows, bool edge_ids, int device) {
+  void add(const WalkEdges& walked, const EdgeType& type, bool edge_ids, int device) {
     graphs.push_back(CudaGraph::create(walked.graph, device, Location::kDevice));
     const CudaGraph& graph = *graphs.back();
-    const auto type = static_cast<size_t>(walked.edge_type);
-    const EdgeType& of_type = rows.edges();
-    const auto table = [&](const std::string& name) -> const void* {
-      return name.empty() ? nullptr : graph.table(of_type.tables.at(name));
-    };
-    const bool has_ids = edge_ids && of_type.has_edge_ids();
-    edges.push_back({.edges = {.indptr = graph.indptr(type),
-                               .indices = graph.indices(type),
-                               .wide_ids = of_type.indices.dtype == DType::kInt64,
-                               .num_edges = of_type.num_edges(),
-                               .num_src_nodes = rows.num_ends()},
-                     .num_rows = rows.num_rows(),
-                     .sums = static_cast<const double*>(table(walked.weight_sums)),
-                     .times = static_cast<const int64_t*>(table(walked.times)),
-                     .edge_ids = has_ids ? graph.table(of_type.edge_ids) : nullptr,
-                     .wide_edge_ids = has_ids && of_type.edge_ids.dtype == DType::kInt64});
+    const bool has_ids = edge_ids && type.has_edge_ids();
+    edges.push_back({.rows = edge_rows(graph, walked.edge_type, walked.weight_sums, walked.times),
+                     .edge_ids = has_ids ? graph.table(type.edge_ids) : nullptr,
+                     .wide_edge_ids = has_ids && type.edge_ids.dtype == DType::kInt64});
   }
 };
 
@@ -83,7 +72,7 @@ void random_walks_on_device(std::span<const WalkEdges> metapath,
   const CudaWork work{device, stream, DevicePool::shared(device)->on(stream)};
   PathOnDevice path;
   for (size_t i = 0; i < rows.size(); ++i)
-    path.add(metapath[i], rows[i], options.edge_ids, device);
+    path.add(metapath[i], rows[i].edges(), options.edge_ids, device);
   const auto bytes = std::ssize(path.edges) * int64_t{sizeof(CudaWalkEdges)};
   const auto on_device = work.pool->allocate(bytes);
   work.copy(on_device.get(), path.edges.data(), bytes);
