@@ -76,6 +76,13 @@ def test_a_pair_without_a_negative_is_the_error_of_the_cpu(gpu):
     assert "has an edge with each of the 9 candidates" in errors[0]
 
 
+def test_a_search_of_many_candidates_is_the_cpus(gpu):
+    """Of a node with edges to all others but one."""
+    hub = ramet.from_edge_index(np.stack([np.zeros(1200, int), np.arange(1200)]), 1201)
+    pairs = np.stack([np.zeros(60, int), np.arange(60)])
+    assert_same_links(gpu, hub, ramet.Negatives("triplet", 2), pairs)
+
+
 def assert_same_links(gpu, graph, negatives, edges=None, batch_size=32, **options) -> None:
     options = {"num_neighbors": [2], "edges": edges, "batch_size": batch_size, "shuffle": True, **options}
     loader, on_cpu = (ramet.LinkLoader(graph, **options, negatives=negatives, device=d) for d in (gpu, None))
