@@ -28,14 +28,14 @@ def test_batches_are_those_of_the_cpu(gpu, exclude, mode):
             assert torch.equal(tensor.cpu(), other)
 
 
-def dense_graph(**edges) -> ramet.Graph:
+def dense_graph() -> ramet.Graph:
     """Of 24 nodes, some of which have edges to all others but few: rejected draws end with a list of what remains. The
     last nodes have no edges."""
     random = np.random.default_rng(5)
     edge_index = np.unique(np.stack([random.integers(0, 4, 90), random.integers(0, 22, 90)]), axis=1)
     edge_index = np.concatenate([edge_index, random.integers(0, 22, (2, 60))], axis=1)
-    tables = {"t": random.integers(0, 9, edge_index.shape[1])}
-    return ramet.from_edge_index(edge_index, 24, edges=tables, nodes={"w": random.random(24), "born": np.arange(24) % 3})
+    nodes = {"w": random.random(24), "born": np.arange(24) % 3}
+    return ramet.from_edge_index(edge_index, 24, edges={"t": random.integers(0, 9, edge_index.shape[1])}, nodes=nodes)
 
 
 NEGATIVES = [
@@ -57,7 +57,10 @@ def test_negatives_are_those_of_the_cpu(gpu, negatives):
     assert_same_links(gpu, dense_graph(), ramet.Negatives(**negatives))
 
 
-@pytest.mark.parametrize("negatives", [{}, {"exists": "born"}, {"source": "historical"}, {"amount": 2, "corrupt": "both"}])
+IN_TIME = [{}, {"exists": "born"}, {"source": "historical"}, {"amount": 2, "corrupt": "both"}]
+
+
+@pytest.mark.parametrize("negatives", IN_TIME, ids=str)
 def test_negatives_in_time_are_those_of_the_cpu(gpu, negatives):
     assert_same_links(gpu, dense_graph(), ramet.Negatives(**{"amount": 3} | negatives), time="t")
 
