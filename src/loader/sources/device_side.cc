@@ -1,5 +1,6 @@
 #include "device_side.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -189,7 +190,7 @@ void DeviceSide::place_negatives(const LoaderOptions& options, int64_t bytes) {
     if (!edges.negatives || edges.negatives->given.data != nullptr) continue;
     const NegativeOptions& drawn = edges.negatives->options;
     const int64_t needed = CudaNegatives::bytes_on_device(drawn, *graph_->graph());
-    if (needed > bytes) continue;
+    if (needed > std::max<int64_t>(bytes, 0)) continue;
     try {
       negatives_.back() = std::make_unique<const CudaNegatives>(drawn, device_);
       bytes -= needed;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kGroup = 256;      // pairs that are drawn for side by side
 constexpr int64_t kLookedUp = 1024;  // pairs that a thread looks up at a time
+
 void check(const Pairs& pairs) {
   const size_t count = pairs.sources.size();
   if (pairs.destinations.size() != count || pairs.ids.size() != count ||
