@@ -5,7 +5,7 @@ from host memory, by default in the order that it chooses for the rows. "A quart
 read most are in device memory, too. Options are measured on products with random weights and times of edges. The
 benchmark compares the fingerprints of the batches, which are bit-identical. One thread makes an eighth of the others'
 batches. Kernels and calls of the runtime are counted by torch's profiler; a warm loader is to allocate nothing
-(cudaMalloc).
+(cudaMalloc). Walks have 20 steps each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from cuda_device import DEVICE, EMULATED, batches_of, not_refused, synchronize
+import torch
+from cuda_device import DEVICE, EMULATED, batches_of, not_refused, seconds_on, synchronize, to_device
 from graphs import stores, with_times
 from harness import Figure, Report, arrays, benchmark, interleave
 from temporal_data import random_times
@@ -52,6 +53,7 @@ VARIANTS = {
 }
 BATCH, SMALL_BATCH = 1024, 32
 TIMED, PROFILED = 64, 10  # batches
+WALK = 20  # steps
 GRAPHS = ("products", "rmat-22")
 LISTED, NAME = 12, 60  # kernels a case, characters of a name
 
@@ -158,10 +160,35 @@ def measure_options(store, chosen, report: Report) -> None:
         measure_cases(f"products, {'rows by time' if is_sorted else 'options'}", graph, cases, chosen, report)
 
 
+def measure_walks(name: str, graph, chosen, report: Report) -> None:
+    """Of walks in M steps/s: from a million nodes, and by one thread from a part of these."""
+    starts = torch.randint(graph.num_nodes(), (1 << 10 if chosen.small else 1 << 20,))
+    variants = {"GPU": to_device(starts), ONE: starts[: len(starts) // 16]}
+    node2vec = partial(ramet.node2vec_walk, p=0.5, q=2.0)
+
+    def rate(walk, its) -> float:
+        walks: list = []
+        took = seconds_on(lambda: walks.append(walk(graph, its, WALK, direction="in", threads=1)))
+        return (int((walks[0] >= 0).sum()) - len(its)) / took / 1e6
+
+    lines = []
+    for kind, walk in {"uniform": ramet.random_walk, "node2vec": node2vec}.items():
+        rates = {variant: partial(rate, walk, its) for variant, its in variants.items()}
+        rates["GPU"]()  # copies the topology
+        figures = interleave(rates, 1 if chosen.small else 3)
+        over = figures["GPU"].over(figures[ONE])
+        report.ratio(f"{name}, {kind} walks, GPU, over one CPU thread", over)
+        lines.append([kind, figures["GPU"].text(1), figures[ONE].text(1), over.text(1)])
+    report.note(f"**{name}**: walks of {WALK} steps from {len(starts):,} nodes.")
+    report.table(["walks", "GPU, M steps/s", f"{ONE}, M steps/s", "over one thread"], lines)
+
+
 @benchmark("Sampling on a GPU")
 def main(chosen, report: Report) -> None:
     for name in GRAPHS[: 1 if chosen.small else None]:
-        measure_cases(name, ramet.open(stores(chosen, [name])[name]), CASES, chosen, report)
+        graph = ramet.open(stores(chosen, [name])[name])
+        measure_cases(name, graph, CASES, chosen, report)
+        measure_walks(name, graph, chosen, report)
     measure_options(stores(chosen, ["products"])["products"], chosen, report)
 
 

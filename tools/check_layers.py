@@ -47,21 +47,21 @@ PUBLIC_HEADERS = {
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
-    "base": "block_sum dependent_lanes digest draw_keys exponential_lanes fanout free_list function_ref "
+    "base": "block_sum dependent_lanes digest draw_keys exponential_lanes fanout first_where free_list function_ref "
     "grow_array half huge_vector lanes_scalar listed_rows narrow narrow_value normal parallel per_process "
     "permutation prefetch rejection row_groups scale sorted_search thread_note utf8 system/core_wait "
     "system/mapping system/memory_map system/populate system/posix system/reserved_memory system/space "
     "system/writable_pages",
     "storage": "chunked_write growing_memory npy row_reader/direct_block row_reader/piece_reader row_writer "
     "unnamed_file",
-    "kernels": "kernels adam_rates cuda_backend cuda_csc cuda_edge_sums cuda_named_rows cuda_pieces cuda_row_regions "
-    "cuda_rows cuda_sampling renumbering cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update "
-    "cpu/weighted_scan",
+    "kernels": "kernels adam_rates cuda_backend cuda_csc cuda_edge_sums cuda_named_rows cuda_negatives cuda_pieces "
+    "cuda_row_regions cuda_rows cuda_sampling cuda_walks pair_rules renumbering walk_rules cpu/aggregate cpu/attention "
+    "cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
     "device": "device_memory",
     "exchange": "asked_nodes incoming_ids message routes",
     "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_positions "
     "device/named_rows device/placement_plan",
-    "sampling": "cooperative_sampler node_index links/edge_finder rows",
+    "sampling": "cooperative_sampler node_index links/cuda_negatives links/edge_finder rows",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}
 EXPORTED = {f"src/{layer}/{stem}.h" for layer, stems in EXPORTS.items() for stem in stems.split()}

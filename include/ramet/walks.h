@@ -13,6 +13,7 @@
 #include <string>
 
 #include "ramet/array.h"
+#include "ramet/cuda.h"
 #include "ramet/graph.h"
 
 namespace ramet {
@@ -58,6 +59,18 @@ struct Walks {
 [[nodiscard]] Walks random_walks(std::span<const WalkEdges> metapath,
                                  std::span<const int64_t> starts,
                                  const WalkOptions& options);
+
+// The same walks on the device that has `starts`, int64[n], and `numbers`, int64[n]: how many of
+// the starts before each are the same node. `walks` has arrays there for all that is asked for. The
+// device reads copies of the edge types' graphs, CudaGraph::create(graph, device, kDevice), which
+// take time to make: keep them. All work runs on `stream`, and the call waits for it. Throws what
+// random_walks() and CudaGraph::create() throw, and then `walks` may be written in part.
+void random_walks_on_device(std::span<const WalkEdges> metapath,
+                            const Array& starts,
+                            const Array& numbers,
+                            const WalkOptions& options,
+                            const Walks& walks,
+                            CudaStreamHandle stream);
 
 // float64[num_edges]: the sum of the row's weights up to each edge, in the order of the row.
 // kInvalidArgument for arrays that do not fit, and for what is no weight (section 13).

@@ -19,9 +19,11 @@
 
 #include "kernels/cuda_edge_sums.h"
 #include "kernels/cuda_named_rows.h"
+#include "kernels/cuda_negatives.h"
 #include "kernels/cuda_pieces.h"
 #include "kernels/cuda_rows.h"
 #include "kernels/cuda_sampling.h"
+#include "kernels/cuda_walks.h"
 #include "ramet/cuda.h"
 
 namespace ramet {
@@ -96,6 +98,8 @@ struct CudaBackend {
   CudaSamplingKernels sampling;
   void (*sum_edges)(int device, const CudaEdgeSumArgs& args, CudaStreamHandle stream);
   void (*transpose)(int device, const CudaTransposeArgs& args, CudaStreamHandle stream);
+  void (*walk)(int device, const CudaWalkArgs& args, CudaStreamHandle stream);
+  void (*draw_negatives)(int device, const CudaNegativesArgs& args, CudaStreamHandle stream);
 };
 
 // nullptr where the library was built without CUDA.

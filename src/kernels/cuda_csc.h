@@ -25,4 +25,13 @@ struct CudaCsc {
   CudaCachedEdges cached = {};
 };
 
+// The rows of an edge type that is in device memory, with tables by position: the sum of a row's
+// weights up to each edge, and times. nullptr: there are none.
+struct CudaEdgeRows {
+  CudaCsc edges;
+  int64_t num_rows;
+  const double* sums = nullptr;
+  const int64_t* times = nullptr;
+};
+
 }  // namespace ramet

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/first_where.h"
 #include "base/prefetch.h"
 
 namespace ramet {
@@ -11,23 +12,13 @@ constexpr int64_t kGathered = 128;  // times of sources that are read at once
 
 template <typename TimeAt>
 Row search(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) {
-  const auto first_where = [&](int64_t low, int64_t high, const auto& holds) {
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (holds(time_at(row.begin + middle))) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
-  };
+  const auto time = [&](int64_t x) { return time_at(row.begin + x); };
   const int64_t end =
       allowed.last == kLastTime
           ? row.degree
-          : first_where(0, row.degree, [&](int64_t time) { return time > allowed.last; });
-  const int64_t first = allowed.first == kFirstTime ? 0 : first_where(0, end, [&](int64_t time) {
-    return time >= allowed.first;
+          : first_where(0, row.degree, [&](int64_t x) { return time(x) > allowed.last; });
+  const int64_t first = allowed.first == kFirstTime ? 0 : first_where(0, end, [&](int64_t x) {
+    return time(x) >= allowed.first;
   });
   return {row.begin + first, end - first};
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ramet import _core
 from ramet._support.tensors import torch_or_none
 from ramet.dtypes import dtype_name
 
@@ -80,6 +81,13 @@ def arange(start: int, stop: int, step: int, device):
 def joined(ids):
     """int64: tensors of ids, one after the other; on the current stream."""
     return torch_or_none().cat([part.long() for part in ids])
+
+
+def as_engine(tensor, device, shape: tuple[int, ...] | None = None):
+    """A contiguous tensor on the device as the engine takes it, in another shape if one is given. Keeps no memory
+    alive."""
+    shape = tuple(tensor.shape) if shape is None else shape
+    return _core.DeviceArray(tensor.data_ptr(), dtype=dtype_name(tensor.dtype), shape=shape, device=device.index)
 
 
 def move(tensor, device):

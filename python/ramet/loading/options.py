@@ -128,7 +128,7 @@ def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> 
 def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
     """(position of the node type, int64 ids or None for all) from None, the name of a split, ids, a bool mask, or
     on a heterogeneous graph a node type, or a pair of a node type and any of these."""
-    node_type, chosen = _node_type_of(input_nodes, graph, what)
+    node_type, chosen = node_type_of(input_nodes, graph, what)
     return _ids_of(node_type, chosen, graph, what)
 
 
@@ -194,7 +194,8 @@ def as_hops(numbers, what: str) -> list:
     return hops
 
 
-def _node_type_of(input_nodes, graph: Graph, what: str):
+def node_type_of(input_nodes, graph: Graph, what: str) -> tuple:
+    """(node type, what names its nodes), of what as_input_nodes() takes."""
     if isinstance(input_nodes, tuple) and len(input_nodes) == 2 and isinstance(input_nodes[0], str):
         return input_nodes
     types = graph.splits.get(input_nodes, []) if isinstance(input_nodes, str) else []

@@ -6,7 +6,6 @@ import torch
 
 from ramet import _core
 from ramet._support import torch_devices as devices
-from ramet.dtypes import dtype_name
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -28,14 +27,10 @@ def sums_of_rows(indptr, indices, x, weights=None):
     out = devices.empty((len(indptr) - 1, x.shape[1]), torch.float32, x.device)
     stream = devices.as_stream(None, device)
 
-    def there(tensor):
-        return _core.DeviceArray(
-            tensor.data_ptr(), dtype=dtype_name(tensor.dtype), shape=tuple(tensor.shape), device=device.index
-        )
-
     tensors = [tensor.contiguous() for tensor in (indptr, indices, x)]
+    there = [devices.as_engine(tensor, device) for tensor in (*tensors, out)]
     weights = None if weights is None else weights.contiguous()
-    of_weights = None if weights is None else there(weights)
+    of_weights = None if weights is None else devices.as_engine(weights, device)
     with devices.using(stream):
-        _core.sum_on_device(*map(there, tensors), of_weights, there(out), devices.handle(stream))
+        _core.sum_on_device(*there[:3], of_weights, there[3], devices.handle(stream))
     return out

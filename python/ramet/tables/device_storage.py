@@ -83,9 +83,8 @@ class OnDevice(Storage):
                 out = devices.empty(shape, dtype, self._device)
             devices.require(out, "out", shape, (dtype,), self._device)
             count = (ids.numel(), *self.shape[1:])
-            self._table.gather(
-                self._view(ids, (ids.numel(),)), self._view(out, count), stream=devices.handle(on), decode=is_encoded
-            )
+            there = devices.as_engine(ids, self._device, (ids.numel(),)), devices.as_engine(out, self._device, count)
+            self._table.gather(*there, stream=devices.handle(on), decode=is_encoded)
         return out
 
     def completed(self, rows: torch.Tensor) -> torch.Tensor:
@@ -95,7 +94,7 @@ class OnDevice(Storage):
 
     def as_engine(self, rows: torch.Tensor, count: int) -> _core.DeviceArray:
         """`rows` of `count` ids as the engine takes them. It keeps no memory alive."""
-        return self._view(rows, (count, *self.shape[1:]))
+        return devices.as_engine(rows, self._device, (count, *self.shape[1:]))
 
     def _moved(self, rows: torch.Tensor, out=None) -> torch.Tensor:
         """Rows of the host, on the device."""
@@ -125,11 +124,6 @@ class OnDevice(Storage):
         if not devices.holds(self._device, ids):
             raise ValueError(f"ids lie on {ids.device}, but the table on {self._device}")
         return (ids if ids.dtype in (torch.int32, torch.int64) else ids.to(torch.int64)).contiguous()
-
-    def _view(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> _core.DeviceArray:
-        return _core.DeviceArray(
-            tensor.data_ptr(), dtype=dtype_name(tensor.dtype), shape=shape, device=self._device.index
-        )
 
 
 class DevicePart(OnDevice, Part):

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core
+from ramet._support import torch_devices as devices
 from ramet._support.arguments import UINT64_MAX, EdgeTypeName, as_flag, as_int, as_real, check_word
 from ramet._support.tensors import to_tensor
 from ramet.graph import Graph, only
-from ramet.loading.options import MAX_THREADS, as_graph, as_input_nodes, require_whole
+from ramet.loading.options import MAX_THREADS, as_graph, as_input_nodes, node_type_of, require_whole
 from ramet.stores.ordered_edges import Needs, ordered_edges
+from ramet.walks import on_device
 
 DIRECTIONS = ("out", "in")
 LEFT_OVER = 1e-6  # share of walks that are cut before they end
@@ -39,7 +41,7 @@ def random_walk(
 
     starts: ids [n] in any order, repeats allowed; or a split's name, a bool mask, or with several node types a pair of
         node type and any of these. A walk is a function of `seed`, its start, and how many starts before it are the
-        same node.
+        same node. Ids or a mask on a GPU: it walks there, and the results are there.
     metapath: the edge types of the steps, which chain. A walk that is longer begins it again. None: the only edge type.
     restart: the probability, before a step, that it leads back to the start, from where the walk goes on. With a
         metapath, only where it begins.
@@ -183,7 +185,7 @@ def _walks(
     graph: Graph,
     path: list[EdgeTypeName],
     needs: Needs,
-    starts: np.ndarray,
+    starts,
     *,
     length,
     seed,
@@ -192,14 +194,12 @@ def _walks(
     stop: float = 0.0,
     node2vec: tuple[float, float] | None = None,
     decreasing: bool = False,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """(nodes, edge ids where they are needed)."""
+):
+    """(nodes, edge ids where they are needed), where `starts` are."""
     length = as_int(length, "length", 0)
     if length > len(path):
         _require_cycle(path, needs.outgoing)
-    return _core.random_walks(
-        [ordered_edges(graph, edge_type, needs) for edge_type in path],
-        starts,
+    options = _core.WalkOptions(
         length,
         restart=restart,
         stop=stop,
@@ -209,9 +209,13 @@ def _walks(
         seed=as_int(seed, "seed", 0, UINT64_MAX),
         threads=as_int(threads, "threads", 0, MAX_THREADS),
     )
+    edges = [ordered_edges(graph, edge_type, needs) for edge_type in path]
+    if devices.is_on_device(starts):
+        return on_device.random_walks(graph, edges, starts, options, length, needs.edge_ids)
+    return _core.random_walks(edges, starts, options)
 
 
-def _as_result(walks: tuple[np.ndarray, np.ndarray | None]):
+def _as_result(walks: tuple):
     nodes, edge_ids = walks
     return to_tensor(nodes) if edge_ids is None else (to_tensor(nodes), to_tensor(edge_ids))
 
@@ -245,12 +249,20 @@ def _require_cycle(path: list[EdgeTypeName], outgoing: bool) -> None:
         raise ValueError(f"metapath {path} does not lead back to {_begin(path[0], outgoing)!r}, where it begins")
 
 
-def _starts(starts, graph: Graph, first: EdgeTypeName, outgoing: bool, what: str = "starts") -> np.ndarray:
-    position, ids = as_input_nodes(starts, graph, what)
-    given, expected = graph.node_types[position], _begin(first, outgoing)
+def _starts(starts, graph: Graph, first: EdgeTypeName, outgoing: bool, what: str = "starts"):
+    """int64 ids: an array, or a tensor on the device where they are. Seeds are on the host."""
+    given, chosen = node_type_of(starts, graph, what)
+    is_there, ids = what == "starts" and devices.is_on_device(chosen), None
+    if not is_there:
+        _, ids = as_input_nodes((given, chosen), graph, what)
+    expected = _begin(first, outgoing)
     if given != expected:
         raise ValueError(f"{what} are of type {given!r}, but the walk begins at {expected!r}, by edge type {first}")
-    return np.arange(graph.num_nodes(given)) if ids is None else np.ascontiguousarray(ids)
+    num_nodes = graph.num_nodes(given)
+    if is_there:
+        owner = f"node type {given!r} has {num_nodes} nodes"
+        return on_device.starts_on_device(chosen, num_nodes, what, owner)
+    return np.arange(num_nodes) if ids is None else np.ascontiguousarray(ids)
 
 
 def _probability(value, what: str) -> float:

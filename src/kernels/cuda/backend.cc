@@ -1,10 +1,12 @@
 // The table of what src/kernels/cuda/ offers.
 #include "kernels/cuda/edge_sums.h"
 #include "kernels/cuda/named_rows.h"
+#include "kernels/cuda/negatives.h"
 #include "kernels/cuda/pieces.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/sampling.h"
+#include "kernels/cuda/walks.h"
 #include "kernels/cuda_backend.h"
 
 namespace ramet {
@@ -52,6 +54,8 @@ constexpr CudaBackend kBackend{
     .sampling = kCudaSamplingKernels,
     .sum_edges = sum_edges_cuda,
     .transpose = transpose_cuda,
+    .walk = walk_cuda,
+    .draw_negatives = draw_negatives_cuda,
 };
 
 }  // namespace

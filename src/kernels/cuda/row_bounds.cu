@@ -3,6 +3,7 @@
 // moderngpu), which the blocks of later kernels then need not search for.
 #include <algorithm>
 
+#include "base/first_where.h"
 #include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
@@ -16,20 +17,6 @@ __device__ int64_t num_picks(const CudaRowsArgs& args, int64_t degree) {
   const bool all = args.fanout < 0 || (!args.replace && degree < args.fanout);
   const int64_t picks = all ? degree : args.fanout;
   return picks <= args.most ? picks : args.most + 1;
-}
-
-// The first of numbers low to high that holds, which all behind it do.
-template <typename Holds>
-__device__ int64_t first_where(int64_t low, int64_t high, const Holds& holds) {
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (holds(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
 }
 
 // Of a row in the order of times, by bisection.

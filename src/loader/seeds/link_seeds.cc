@@ -195,7 +195,7 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
   }
 }
 
-SeedList LinkSeeds::take(Batch& batch) const {
+SeedList LinkSeeds::take(Batch& batch, const DrawNegatives& draw) const {
   const std::span<int64_t> items = mutable_items(batch);
   const std::vector<int64_t> all(items.begin(), items.end());
   Ends ends(is_disjoint_, order_);
@@ -203,7 +203,7 @@ SeedList LinkSeeds::take(Batch& batch) const {
   auto out = items.begin();
   for (const Input& input : inputs_) {
     PairList pairs = pairs_of(input, all);
-    std::vector<Negative> negatives = negatives_of(input, pairs, all, batch);
+    std::vector<Negative> negatives = negatives_of(input, pairs, all, batch, draw);
     out = std::copy(pairs.positions.begin(), pairs.positions.end(), out);
     of_inputs.push_back({std::move(pairs), std::move(negatives)});
     ends.add(input.edges, of_inputs.back());
@@ -235,7 +235,10 @@ LinkSeeds::PairList LinkSeeds::pairs_of(const Input& input, std::span<const int6
   return pairs;
 }
 
-Array LinkSeeds::draw_for(const Input& input, const PairList& pairs, const Batch& batch) const {
+Array LinkSeeds::draw_for(const Input& input,
+                          const PairList& pairs,
+                          const Batch& batch,
+                          const DrawNegatives& draw) const {
   const LinkNegatives& negatives = *input.edges.negatives;
   NegativeOptions options = negatives.options;
   options.amount = static_cast<int64_t>(std::ceil(negatives.amount)) * draws_each(options.corrupt);
@@ -248,23 +251,25 @@ Array LinkSeeds::draw_for(const Input& input, const PairList& pairs, const Batch
     options.sources.among = borrow(std::span<const int64_t>(global.sources));
     options.destinations.among = borrow(std::span<const int64_t>(global.destinations));
   }
-  return draw_negatives({.sources = pairs.sources,
-                         .destinations = pairs.destinations,
-                         .ids = pairs.positions,
-                         .times = pairs.times},
-                        options);
+  return draw(static_cast<size_t>(&input - inputs_.data()),
+              {.sources = pairs.sources,
+               .destinations = pairs.destinations,
+               .ids = pairs.positions,
+               .times = pairs.times},
+              options);
 }
 
 std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
                                                          const PairList& pairs,
                                                          std::span<const int64_t> items,
-                                                         const Batch& batch) const {
+                                                         const Batch& batch,
+                                                         const DrawNegatives& draw) const {
   std::vector<Negative> negatives;
   if (!input.edges.negatives) return negatives;
   const Array& given = input.edges.negatives->given;
   const double amount = input.edges.negatives->amount;
   const bool is_given = given.data != nullptr;
-  const Array drawn = is_given ? given : draw_for(input, pairs, batch);
+  const Array drawn = is_given ? given : draw_for(input, pairs, batch, draw);
   const auto nodes = drawn.as<int64_t>();
   const Corrupt corrupt = is_given ? Corrupt::kDestination : input.edges.negatives->options.corrupt;
   const int64_t draws = draws_each(corrupt);
@@ -277,9 +282,9 @@ std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
     for (int64_t j = 0; j < count; ++j) {
       Negative negative{.pair = pair, .number = j};
       bool is_missing = false;
-      for (int64_t draw = j * draws; draw < (j + 1) * draws; ++draw) {
-        const int64_t node = nodes[static_cast<size_t>(row * drawn.shape[1] + draw)];
-        (replaces_source(corrupt, draw) ? negative.source : negative.destination) = node;
+      for (int64_t d = j * draws; d < (j + 1) * draws; ++d) {
+        const int64_t node = nodes[static_cast<size_t>(row * drawn.shape[1] + d)];
+        (replaces_source(corrupt, d) ? negative.source : negative.destination) = node;
         is_missing |= node == kNoNegative;
       }
       if (!is_missing) negatives.push_back(negative);

@@ -23,7 +23,7 @@ class LinkSeeds final : public SeedSource {
 
   [[nodiscard]] int64_t num_items() const override { return num_items_; }
   [[nodiscard]] bool needs_global_items() const override { return true; }
-  [[nodiscard]] SeedList take(Batch& batch) const override;
+  [[nodiscard]] SeedList take(Batch& batch, const DrawNegatives& draw) const override;
 
  private:
   struct Finder {
@@ -59,11 +59,15 @@ class LinkSeeds final : public SeedSource {
 
   // The pairs among `items` that are the input's.
   [[nodiscard]] PairList pairs_of(const Input& input, std::span<const int64_t> items) const;
-  [[nodiscard]] Array draw_for(const Input& input, const PairList& pairs, const Batch& batch) const;
+  [[nodiscard]] Array draw_for(const Input& input,
+                               const PairList& pairs,
+                               const Batch& batch,
+                               const DrawNegatives& draw) const;
   [[nodiscard]] std::vector<Negative> negatives_of(const Input& input,
                                                    const PairList& pairs,
                                                    std::span<const int64_t> items,
-                                                   const Batch& batch) const;
+                                                   const Batch& batch,
+                                                   const DrawNegatives& draw) const;
   // of_inputs: what this rank has of the batch, by input.
   [[nodiscard]] std::vector<SeedList::Excluded> excluded_for(
       const Batch& batch, const std::vector<BatchPairs>& of_inputs) const;

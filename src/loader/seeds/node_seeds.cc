@@ -22,7 +22,7 @@ NodeSeeds::NodeSeeds(const std::vector<InputNodes>& inputs, const Graph& graph) 
   }
 }
 
-SeedList NodeSeeds::take(Batch& batch) const {
+SeedList NodeSeeds::take(Batch& batch, const DrawNegatives& /*draw*/) const {
   const std::span<int64_t> items = mutable_items(batch);
   const std::vector<int64_t> all(items.begin(), items.end());
   SeedList seeds;

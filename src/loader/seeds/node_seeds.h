@@ -18,7 +18,7 @@ class NodeSeeds final : public SeedSource {
   NodeSeeds(const std::vector<InputNodes>& inputs, const Graph& graph);
 
   [[nodiscard]] int64_t num_items() const override { return num_items_; }
-  [[nodiscard]] SeedList take(Batch& batch) const override;
+  [[nodiscard]] SeedList take(Batch& batch, const DrawNegatives& draw) const override;
 
  private:
   struct Input {

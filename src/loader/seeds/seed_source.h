@@ -7,8 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "batch_plan.h"
 #include "ramet/loader.h"
+#include "ramet/negatives.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -31,6 +33,9 @@ struct SeedList {
   [[nodiscard]] std::vector<ExcludedEdges> view_excluded() const;
 };
 
+// draw_negatives(), or the same by a device, for the pairs of an input.
+using DrawNegatives = FunctionRef<Array(size_t input, const Pairs&, const NegativeOptions&)>;
+
 class SeedSource {
  public:
   virtual ~SeedSource() = default;
@@ -40,7 +45,12 @@ class SeedSource {
   [[nodiscard]] virtual bool needs_global_items() const { return false; }
   // The seeds of a batch whose items are in batch.input_id. Leaves there the positions among the
   // inputs of their kind, and in batch.links what pairs there are.
-  [[nodiscard]] virtual SeedList take(Batch& batch) const = 0;
+  [[nodiscard]] virtual SeedList take(Batch& batch, const DrawNegatives& draw) const = 0;
+  [[nodiscard]] SeedList take(Batch& batch) const {
+    return take(batch, [](size_t, const Pairs& pairs, const NegativeOptions& options) {
+      return draw_negatives(pairs, options);
+    });
+  }
 };
 
 // Gives `batch` its epoch and step, and the items of this rank.

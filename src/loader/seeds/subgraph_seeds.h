@@ -14,7 +14,7 @@ class SubgraphSeeds final : public SeedSource {
   explicit SubgraphSeeds(std::shared_ptr<const Subgraphs> subgraphs);
 
   [[nodiscard]] int64_t num_items() const override { return subgraphs_->num_items(); }
-  [[nodiscard]] SeedList take(Batch& batch) const override;
+  [[nodiscard]] SeedList take(Batch& batch, const DrawNegatives& draw) const override;
 
  private:
   std::shared_ptr<const Subgraphs> subgraphs_;

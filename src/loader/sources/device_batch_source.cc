@@ -47,13 +47,23 @@ class DeviceBatchSource final : public BatchSource {
 
  private:
   void sample_on_stream(Batch& batch, const std::atomic<bool>& stop) {
-    const SeedList seeds = parts_->seeds->take(batch);
+    const SeedList seeds = take_seeds(batch);
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
     if (sampler_ == nullptr && host_sampler_ == nullptr) make_sampler();
     const std::vector<ExcludedEdges> excluded = seeds.view_excluded();
     batch.minibatch = sampler_ != nullptr
                           ? sampler_->sample(seeds.view(), epoch, step, &stop, excluded)
                           : host_sampler_->sample(seeds.view(), epoch, step, &stop, excluded);
+  }
+
+  SeedList take_seeds(Batch& batch) {
+    if (side_.negatives().empty()) return parts_->seeds->take(batch);
+    return parts_->seeds->take(
+        batch, [&](size_t input, const Pairs& pairs, const NegativeOptions& options) {
+          const auto& there = side_.negatives()[input];
+          if (there == nullptr) return draw_negatives(pairs, options);
+          return there->draw(pairs, options, pool_, *parts_->pool, stream_.handle());
+        });
   }
 
   // Where the thread of a group samples, there is none.

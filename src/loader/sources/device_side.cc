@@ -1,5 +1,6 @@
 #include "device_side.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -178,7 +179,25 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   }
   if (topology == Location::kInPlace && may_copy_edges(device))
     side->graph_ = with_copies(side->graph_, plan.left(), side->placement_.front());
+  if (topology == Location::kDevice && !loader.cooperative.membership)
+    side->place_negatives(loader, plan.left());
   return side;
+}
+
+void DeviceSide::place_negatives(const LoaderOptions& options, int64_t bytes) {
+  for (const InputEdges& edges : options.links) {
+    negatives_.emplace_back();
+    if (!edges.negatives || edges.negatives->given.data != nullptr) continue;
+    const NegativeOptions& drawn = edges.negatives->options;
+    const int64_t needed = CudaNegatives::bytes_on_device(drawn, *graph_->graph());
+    if (needed > std::max<int64_t>(bytes, 0)) continue;
+    try {
+      negatives_.back() = std::make_unique<const CudaNegatives>(drawn, device_);
+      bytes -= needed;
+    } catch (const Error& error) {
+      if (!is_refusal(error)) throw;
+    }
+  }
 }
 
 }  // namespace ramet

@@ -9,6 +9,7 @@
 #include "loader/sources/host_side.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
+#include "sampling/links/cuda_negatives.h"
 #include "tables/device/device_positions.h"
 #include "tables/row_source.h"
 
@@ -41,17 +42,25 @@ class DeviceSide {
   }
   // Where rows of table i lie; nullptr where their positions are their ids.
   [[nodiscard]] const DevicePositions* positions(size_t i) const { return positions_[i].get(); }
+  // By LoaderOptions::links; nullptr: processors draw these. Empty: they draw all.
+  [[nodiscard]] const std::vector<std::unique_ptr<const CudaNegatives>>& negatives() const {
+    return negatives_;
+  }
   // Of the topology, then of each table.
   [[nodiscard]] const std::vector<PlacementDecision>& placement() const { return placement_; }
 
  private:
   explicit DeviceSide(int device) : device_(device), pool_(DevicePool::create(device)) {}
 
+  // Those that fit into `bytes`.
+  void place_negatives(const LoaderOptions& options, int64_t bytes);
+
   int device_;
   std::shared_ptr<DevicePool> pool_;
   std::shared_ptr<const CudaGraph> graph_;
   std::vector<std::shared_ptr<const RowSource>> sources_;
   std::vector<std::unique_ptr<const DevicePositions>> positions_;
+  std::vector<std::unique_ptr<const CudaNegatives>> negatives_;
   std::vector<PlacementDecision> placement_;
 };
 

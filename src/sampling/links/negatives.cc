@@ -1,8 +1,8 @@
 // Exact negatives by rejection: a candidate is drawn, and drawn again while it makes an edge. Draws
 // of many pairs go side by side: each round draws candidates, then reads the bounds of their rows,
 // then searches them, and asks in each half for the memory of the next. What is rejected goes into
-// the next round. A draw that was rejected kTries times enumerates what remains, so that the
-// distribution is exact for a node with a single negative, too.
+// the next round. A draw that was always rejected enumerates what remains, so that the distribution
+// is exact for a node with a single negative, too.
 #include "ramet/negatives.h"
 
 #include <algorithm>
@@ -22,7 +22,6 @@ namespace {
 
 constexpr int64_t kGroup = 256;      // pairs that are drawn for side by side
 constexpr int64_t kLookedUp = 1024;  // pairs that a thread looks up at a time
-constexpr uint64_t kTries = 64;
 
 void check(const Pairs& pairs) {
   const size_t count = pairs.sources.size();
@@ -77,7 +76,8 @@ Indices indices_of(const Pairs& pairs, const NegativeOptions& options) {
   const auto& from = options.sources.past;
   if ((to && !to->by_source) || (from && from->by_source))
     throw_invalid("past candidates are in rows of the ends that are kept");
-  if ((to || from) && (pairs.times.empty() || options.corrupt == Corrupt::kPair))
+  const bool lacks_times = pairs.times.empty() && !pairs.sources.empty();
+  if ((to || from) && (lacks_times || options.corrupt == Corrupt::kPair))
     throw_invalid("past candidates are for pairs with times, of which one end is kept");
   Indices indices;
   for (const PairRows& rows : options.edges)
@@ -135,13 +135,13 @@ class NegativeGroup {
               .at_source = at_source,
               .exact = !is_pair || has_source};
     if (const auto& past = past_of(draw))
-      draw.past = past->before(past->row(draw.source, draw.destination), time_of(draw));
+      draw.past = row_before(*past, past->row(draw.source, draw.destination), time_of(draw));
     return draw;
   }
 
   void finish_draws(int64_t* out) {
     while (!draws_.empty()) {
-      for (uint64_t tries = 0; tries < kTries && !draws_.empty(); ++tries)
+      for (uint64_t tries = 0; tries < kNegativeTries && !draws_.empty(); ++tries)
         try_once(tries, out);
       std::erase_if(draws_, [&](Draw& draw) {
         const std::optional<int64_t> found = enumerate(draw);
@@ -202,10 +202,7 @@ class NegativeGroup {
     const Array& weight_sums = candidates(draw).weight_sums;
     if (weight_sums.data == nullptr)
       return static_cast<int64_t>(uniform_below(word, static_cast<uint64_t>(num_candidates(draw))));
-    const auto sums = weight_sums.as<double>();
-    const auto found = std::upper_bound(sums.begin(), sums.end(), fraction_of(word) * sums.back());
-    if (found != sums.end()) return found - sums.begin();
-    return std::lower_bound(sums.begin(), sums.end(), sums.back()) - sums.begin();
+    return candidate_by_sums(weight_sums.as<double>().data(), weight_sums.rows(), word);
   }
 
   bool is_rejected(Draw& draw) const {
@@ -250,7 +247,7 @@ class NegativeGroup {
       return enumerate(draw);
     }
     if (left.empty()) throw_none(draw);
-    const uint64_t word = absorb(draw.key, kTries);
+    const uint64_t word = absorb(draw.key, kNegativeTries);
     if (sums.empty()) return left[uniform_below(word, left.size())];
     const auto found =
         std::upper_bound(left_sums.begin(), left_sums.end(), fraction_of(word) * sum);

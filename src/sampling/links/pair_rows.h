@@ -9,6 +9,7 @@
 #include "base/prefetch.h"
 #include "base/sorted_search.h"
 #include "edge_finder.h"
+#include "kernels/pair_rules.h"
 #include "ramet/negatives.h"
 #include "sampling/rows.h"
 
@@ -41,7 +42,9 @@ class PairIndex {
                          int64_t source,
                          int64_t destination,
                          int64_t time,
-                         When when = When::kByThen) const;
+                         When when = When::kByThen) const {
+    return has_edge(*this, row, by_source_ ? destination : source, time, when == When::kThen);
+  }
   // Calls body(i) for each pair that is an edge, and is there by times[i]. times: or none.
   template <typename Body>
   void for_each_edge(std::span<const int64_t> sources,
@@ -67,13 +70,18 @@ class PairIndex {
     });
   }
   // The node that an entry of a row names: kCorrupt for none of the `num_nodes`.
-  [[nodiscard]] int64_t node_at(const Row& row, int64_t entry, int64_t num_nodes) const;
-  // Of a row in the order of times: the part before `time`.
-  [[nodiscard]] Row before(const Row& row, int64_t time) const;
+  [[nodiscard]] int64_t node_at(const Row& row, int64_t number, int64_t num_nodes) const;
+  // What a row names, unchecked, and the time of an edge.
+  [[nodiscard]] int64_t entry(int64_t position) const {
+    return entries_[static_cast<size_t>(position)];
+  }
+  [[nodiscard]] bool has_times() const { return times_ != nullptr; }
+  [[nodiscard]] int64_t time(int64_t position) const { return times_[position]; }
 
  private:
   const EdgeType* edges_;
   const int64_t* indptr_;
+  IdSpan entries_;
   int64_t num_others_;  // nodes that rows may name
   bool by_source_;
   const int64_t* times_ = nullptr;

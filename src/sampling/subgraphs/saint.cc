@@ -65,7 +65,7 @@ class EdgeDraws {
       const int64_t node = of_side[number < num_incoming ? number : number - num_incoming];
       const Row row = rows.row(node);
       nodes.push_back(node);
-      nodes.push_back(rows.end_of(rows.draw(row, row.begin, of_edge, 1)));
+      nodes.push_back(rows.end_of(draw_plain(rows, row, row.begin, absorb(of_edge, 1))));
     }
   }
 

@@ -89,7 +89,7 @@ class Push {
       ends_.push_back(rows_.end_of(position));
     reach(ends_);
     for (size_t i = 0; i < ends_.size(); ++i) {
-      const double weight = rows_.weight(row.begin + static_cast<int64_t>(i), row.begin);
+      const double weight = walk_weight(rows_, row.begin + static_cast<int64_t>(i), row.begin);
       if (weight > 0) add(static_cast<uint32_t>(local_[i]), rest * (weight / total));
     }
   }

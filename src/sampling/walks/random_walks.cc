@@ -13,19 +13,12 @@
 #include "base/parallel.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
-#include "ramet/random.h"
-#include "sampling/weights.h"
 #include "walk_rows.h"
 
 namespace ramet {
 namespace {
 
 constexpr int64_t kGroup = 256;  // walks: their rows and edges under way fit in the second cache
-constexpr uint64_t kStopWord = 0, kRestartWord = 1, kFirstWord = 2;
-
-bool happens(double probability, uint64_t word) {
-  return fraction_of(word) < probability;
-}
 
 void check(std::span<const WalkEdges> metapath, const WalkOptions& options) {
   if (metapath.empty()) throw_invalid("a metapath has no edge types");
@@ -72,7 +65,7 @@ std::vector<uint32_t> repeats_of(std::span<const int64_t> starts, int64_t num_no
 class WalkGroup {
  public:
   WalkGroup(std::span<const WalkRows> path, const WalkOptions& options, const Walks& walks)
-      : path_(path), options_(options), key_(absorb(kWalkDomain, options.seed)) {
+      : path_(path), options_(options), rules_(rules_of(options)) {
     nodes_ = static_cast<int64_t*>(walks.nodes.data);
     if (options.edge_ids) edge_ids_ = static_cast<int64_t*>(walks.edge_ids.data);
   }
@@ -82,10 +75,9 @@ class WalkGroup {
            int64_t begin,
            int64_t end) {
     for (int64_t walk = begin; walk < end; ++walk) {
-      const int64_t start = starts[static_cast<size_t>(walk)];
-      const uint64_t key =
-          absorb(absorb(key_, static_cast<uint64_t>(start)), repeats[static_cast<size_t>(walk)]);
-      states_.push_back({.key = key, .walk = walk, .start = start, .node = start});
+      const auto i = static_cast<size_t>(walk);
+      const int64_t start = starts[i];
+      states_.push_back({begin_walk(options_.seed, start, repeats[i]), walk});
       *entry(walk, 0) = start;
       if (options_.length > 0) path_[0].prefetch_row(start);
     }
@@ -97,18 +89,14 @@ class WalkGroup {
   }
 
  private:
-  struct State {
-    uint64_t key;
-    int64_t walk, start, node;
-    int64_t previous = -1;  // node; -1: none since the start
-    int64_t time = 0;       // of the edge before; counts where there is a previous node
-    int64_t steps = 0;      // since the start: where on the metapath
+  struct State : WalkState {
+    int64_t walk;
     Row row = {0, 0};       // of the node
-    int64_t position = -1;  // of the edge that was chosen; -1: it goes back to the start
+    int64_t position = -1;  // of the edge that was chosen, or kWalkToStart
   };
 
   const WalkRows& rows_of(const State& state) const {
-    return path_[static_cast<size_t>(state.steps) % path_.size()];
+    return path_[static_cast<size_t>(state.place)];
   }
   int64_t* entry(int64_t walk, int64_t step) const {
     return nodes_ + walk * (options_.length + 1) + step;
@@ -125,61 +113,29 @@ class WalkGroup {
   void choose(int64_t step) {
     size_t kept = 0;
     for (State& state : states_) {
-      if (!choose_for(state, step)) {
+      const WalkRows& rows = rows_of(state);
+      state.position = next_edge(rows, rules_, state, state.row, step);
+      if (state.position == kWalkEnds) {
         end(state, step);
         continue;
       }
+      if (state.position >= 0) rows.prefetch_edge(state.position, options_.edge_ids);
       states_[kept++] = state;
     }
     states_.resize(kept);
   }
 
-  bool choose_for(State& state, int64_t step) const {
-    const uint64_t key = absorb(state.key, static_cast<uint64_t>(step));
-    if (options_.stop > 0 && happens(options_.stop, absorb(key, kStopWord))) return false;
-    const bool may_restart = static_cast<size_t>(state.steps) % path_.size() == 0;
-    if (options_.restart > 0 && may_restart &&
-        happens(options_.restart, absorb(key, kRestartWord))) {
-      state.position = -1;
-      return true;
-    }
-    const WalkRows& rows = rows_of(state);
-    const Row whole = state.row;
-    Row row = whole;
-    if (rows.has_times() && state.previous >= 0)
-      row = rows.in_time(row, state.time, options_.decreasing);
-    if (row.degree == 0) return false;
-    state.position = options_.node2vec ? rows.draw_biased(row, whole.begin, *options_.node2vec,
-                                                          state.previous, key, kFirstWord)
-                                       : rows.draw(row, whole.begin, key, kFirstWord);
-    if (state.position < 0) return false;
-    rows.prefetch_edge(state.position, options_.edge_ids);
-    return true;
-  }
-
   void follow(int64_t step) {
     for (State& state : states_) {
-      if (state.position < 0) {
-        state = {.key = state.key, .walk = state.walk, .start = state.start, .node = state.start};
-      } else {
-        const WalkRows& rows = rows_of(state);
-        if (rows.has_times()) state.time = rows.time(state.position);
-        state.previous = state.node;
-        state.node = rows.end_of(state.position);
-        ++state.steps;
-      }
-      *entry(state.walk, step + 1) = state.node;
+      const WalkRows& rows = rows_of(state);
       if (edge_ids_ != nullptr) {
         edge_ids_[state.walk * options_.length + step] =
-            state.position < 0 ? -1 : edge_before(state).id_of(state.position);
+            state.position < 0 ? -1 : rows.id_of(state.position);
       }
+      follow_edge(rows, state.position, std::ssize(path_), state);
+      *entry(state.walk, step + 1) = state.node;
       if (step + 1 < options_.length) rows_of(state).prefetch_row(state.node);
     }
-  }
-
-  // Of the step that was just made.
-  const WalkRows& edge_before(const State& state) const {
-    return path_[static_cast<size_t>(state.steps - 1) % path_.size()];
   }
 
   void end(const State& state, int64_t step) const {
@@ -189,11 +145,9 @@ class WalkGroup {
     std::fill(ids + step, ids + options_.length, -1);
   }
 
-  static constexpr auto kWalkDomain = static_cast<uint64_t>(Domain::kWalk);
-
   std::span<const WalkRows> path_;
   const WalkOptions& options_;
-  uint64_t key_;
+  const WalkRules rules_;
   int64_t* nodes_;
   int64_t* edge_ids_ = nullptr;
   std::vector<State> states_;  // of walks that go on
@@ -201,12 +155,33 @@ class WalkGroup {
 
 }  // namespace
 
+std::vector<WalkRows> checked_path(std::span<const WalkEdges> metapath,
+                                   const WalkOptions& options) {
+  check(metapath, options);
+  std::vector<WalkRows> path(metapath.begin(), metapath.end());
+  check_ends(path, options.length);
+  return path;
+}
+
+WalkRules rules_of(const WalkOptions& options) {
+  WalkRules rules{.restart = options.restart,
+                  .stop = options.stop,
+                  .decreasing = options.decreasing,
+                  .is_biased = options.node2vec.has_value(),
+                  .bias = {}};
+  if (!rules.is_biased) return rules;
+  const double back = 1 / options.node2vec->p, away = 1 / options.node2vec->q;
+  rules.bias = {.back = back,
+                .away = away,
+                .highest = std::max({back, 1.0, away}),
+                .lowest = std::min({back, 1.0, away})};
+  return rules;
+}
+
 Walks random_walks(std::span<const WalkEdges> metapath,
                    std::span<const int64_t> starts,
                    const WalkOptions& options) {
-  check(metapath, options);
-  const std::vector<WalkRows> path(metapath.begin(), metapath.end());
-  check_ends(path, options.length);
+  const std::vector<WalkRows> path = checked_path(metapath, options);
   for (const int64_t start : starts)
     require_index(start, path.front().num_rows(), "a start");
   const int64_t count = std::ssize(starts);
