@@ -66,6 +66,8 @@ class Negatives:
         check_word(self.corrupt, "corrupt", CORRUPT)
         check_word(self.missing, "missing", MISSING)
         amount, _ = as_real(self.amount, "amount"), as_real(self.power, "power", least=-math.inf)
+        if self.power != type(self).power and not (isinstance(self.source, str) and self.source == DEGREE):
+            raise ValueError(f"power is {self.power}, which is for source='degree' alone")
         if not 0 < amount <= _core.MAX_NEGATIVES:
             raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
         if amount != int(amount) and self.mode == "triplet":
