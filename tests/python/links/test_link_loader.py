@@ -372,7 +372,7 @@ def test_bad_input(graph, edges):
         (ValueError, "labels are given, but negatives of", lambda: loader(labels=1, negatives="triplet")),
         (ValueError, "source has shape [2, 1], expected [500, 1]", lambda: loader(negatives=given)),
         (KeyError, "'x'", lambda: loader(negatives=ramet.Negatives(source="x"))),
-        (ValueError, "exists is 'x', but the loader has no `time`", lambda: loader(negatives=ramet.Negatives(exists="x"))),
+        (ValueError, "exists is 'x', but the loader has", lambda: loader(negatives=ramet.Negatives(exists="x"))),
         (KeyError, "source 0 has an edge with each of the 5", lambda: list(loader(graph=full, negatives="binary"))),
         (TypeError, "LinkLoader", lambda: loader(num_workers=2)),
     ]:  # fmt: skip

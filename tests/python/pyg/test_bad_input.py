@@ -237,7 +237,9 @@ def test_adjacencies_that_are_tensors():
     for both in (True, False):
         if not both:
             del data.edge_index
-        with pytest.raises(TypeError, match=r"data\.adj_t is a tensor .*or data\.edge_index = .*\(data\.adj_t\)\[0\]\.flip"):
+        with pytest.raises(
+            TypeError, match=r"data\.adj_t is a tensor .*or data\.edge_index = .*\(data\.adj_t\)\[0\]\.flip"
+        ):
             ramet.pyg.NeighborLoader(data, [2])
 
 
