@@ -56,3 +56,10 @@ def device_of_tensors(device):
     if not isinstance(device, (str, int, torch.device)) or isinstance(device, bool):
         raise TypeError(f"device is {device!r}, expected a device such as 'cuda'; dtypes of tables stay as they are")
     return torch.empty(0, device=device).device
+
+
+def num_rows(losses, name: str) -> int:
+    """How many rows an array or a tensor of losses has. ValueError for one number."""
+    if np.ndim(losses) == 0:
+        raise ValueError(f"{name} is one number, expected a loss in each row, as with reduction='none'")
+    return len(losses)

@@ -75,7 +75,7 @@ def _add_train(subparsers):
     add_sampler_options(parser)
     for name, text in _OPTIONS.items():
         default = getattr(Config, name)
-        kind = {"choices": _CHOICES[name]} if name in _CHOICES else {"type": type(default or 0)}
+        kind = {"choices": _CHOICES[name]} if name in _CHOICES else {"type": int if default is None else type(default)}
         metavar = None if name in _CHOICES else "X" if isinstance(default, float) else "N"
         shown = text if "default" in text else f"{text} (default: {default})"
         add("--" + name.replace("_", "-"), default=default, metavar=metavar, help=shown, **kind)

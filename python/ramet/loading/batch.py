@@ -11,7 +11,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support import foreign_words, html, torch_devices
-from ramet._support.tensors import device_of_tensors, to_tensor
+from ramet._support.tensors import device_of_tensors, num_rows, to_tensor
 from ramet.dtypes import dtype_name, scaled_by
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.block import Block, Sources, per_type
@@ -281,8 +281,8 @@ class Batch:
         DistributedDataParallel averages over the ranks, which then gives the gradient of the global batch, also where
         slices differ in size. With no seeds the result is 0 and differentiable.
         """
-        if len(per_seed) != self.num_seeds:
-            raise ValueError(f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here")
+        if (rows := num_rows(per_seed, "per_seed")) != self.num_seeds:
+            raise ValueError(f"per_seed has {rows} rows, but the batch has {self.num_seeds} seeds here")
         return per_seed.sum() * (self.origin.world / max(self.global_num_seeds, 1))
 
     def fingerprint(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ramet._support.tensors import to_tensor
+from ramet._support.tensors import num_rows, to_tensor
 from ramet.loading.batch import Batch
 from ramet.loading.block import Ends
 from ramet.loading.links import LinkOrigin
@@ -88,11 +88,9 @@ class LinkBatch(Batch):
         """As Batch.mean, from a tensor with one row per pair, or one per pair and negative."""
         negatives, count = self._links.negatives, self.global_num_pairs
         columns = self._num_columns
-        if len(per_pair) not in (self.num_pairs, columns):
-            raise ValueError(
-                f"per_pair has {len(per_pair)} rows, expected {self.num_pairs} pairs, or {columns} with negatives"
-            )
-        if len(per_pair) == columns and negatives is not None:  # of a rank without negatives, too
+        if (rows := num_rows(per_pair, "per_pair")) not in (self.num_pairs, columns):
+            raise ValueError(f"per_pair has {rows} rows, expected {self.num_pairs} pairs, or {columns} with negatives")
+        if rows == columns and negatives is not None:  # of a rank without negatives, too
             count += math.ceil(count * negatives.amount)
         return per_pair.sum() * (self.origin.world / max(count, 1))
 

@@ -37,7 +37,7 @@ class Negatives:
         has none such. int64 [pairs] or [pairs, amount]: these nodes, as they are.
     power: see source="degree"; 0.75 is word2vec's. Below 0, every node needs an edge.
     exact: a negative is never an edge of the loader's graph, nor another of its pairs whose label is not 0. With a
-        `time`, an edge after the pair's time is none. False: it may be one.
+        `time`, an edge after the pair's time is none. False: it may be one, but never one of the `known` pairs.
     corrupt: the end that is replaced: "destination", "source", or "both": in turn. "pair": a negative has nothing of
         its pair; its source is drawn as sources are, whatever the edges.
     exists: with a `time`, an int64 node table: a node is no candidate before its time.
@@ -66,6 +66,8 @@ class Negatives:
         check_word(self.corrupt, "corrupt", CORRUPT)
         check_word(self.missing, "missing", MISSING)
         amount, _ = as_real(self.amount, "amount"), as_real(self.power, "power", least=-math.inf)
+        if self.power != type(self).power and not (isinstance(self.source, str) and self.source == DEGREE):
+            raise ValueError(f"power is {self.power}, which is for source='degree' alone")
         if not 0 < amount <= _core.MAX_NEGATIVES:
             raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
         if amount != int(amount) and self.mode == "triplet":
@@ -95,6 +97,8 @@ class Negatives:
     def for_engine(self, graph: Graph, pairs: Pairs, time: str | None) -> _core.LinkNegatives:
         """Of the pairs of one kind. time: the table of the loader's `time`."""
         source, _, destination = pairs.edge_type
+        if self.exists is not None and time is None:
+            raise ValueError(f"exists is {self.exists!r}, but the loader has no `time` that a node could be there by")
         is_given = not isinstance(self.source, str)
         if graph.part is not None and not is_given:
             self._check_for_part(is_of_one_type=source == destination)
@@ -193,17 +197,15 @@ class Negatives:
 
     def _excluded(self, graph: Graph, pairs: Pairs, time: str | None) -> list[tuple]:
         """The edges that no negative is, as the engine takes them."""
-        if not self.exact:
-            return []
         edge_type, rows = pairs.edge_type, []
-        is_known = edge_type in graph.edge_types
+        is_known = self.exact and edge_type in graph.edge_types
         timed = time if is_known and time is not None and time in graph.tables(edge_type) else None
         if is_known:
             stored = None if timed else graph._core.out_edges(edge_type)
             needs = Needs(outgoing=False, by_end=True, time=timed)
             made = _by_destination(ordered_edges(graph, edge_type, needs)) if stored is None else (stored, 0, True, "")
             rows.append(made)
-        others = [pairs.positive()] if pairs.sources is not None else []
+        others = [pairs.positive()] if self.exact and pairs.sources is not None else []
         if self.known is not None:
             others.append((*as_pair_index(self.known, graph, edge_type, "known"), None))
         for sources, destinations, times in others:

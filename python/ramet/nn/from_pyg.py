@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch.nn.parameter import is_lazy
 
+from ramet._support.arguments import shortened
 from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.conv.hgt import HGTConv
@@ -72,6 +73,8 @@ def from_pyg(model: torch.nn.Module, trim: bool = True) -> Report:
     them: subclasses, methods or modules inside that were replaced, hooks inside, an Explainer's masks,
     parametrizations. A HeteroConv is left if one of its layers is.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model is {shortened(model)}, expected a torch.nn.Module")
     report, done = Report(), set()
     for name, module in reversed(list(model.named_modules())):  # inner ones first
         if module in done or not _is(module, "MessagePassing HeteroConv"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
@@ -45,7 +45,7 @@ class SparseOptimizer(torch.optim.Optimizer):
     """
 
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
-        self.embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
+        self.embeddings = list(embeddings) if isinstance(embeddings, Iterable) else [embeddings]
         self._rounding, self._seed, self._average = rounding, seed, average
         self._position = Position()
         for ranks in _sets_of_ranks(self.embeddings):
@@ -60,7 +60,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         """What ranks have alike."""
         for embedding in self.embeddings:
             if not isinstance(embedding, Embedding):
-                raise TypeError(f"embeddings holds a {type(embedding).__name__}, expected ramet.nn.Embedding")
+                kind = f"{type(embedding).__module__}.{type(embedding).__name__}"
+                raise TypeError(f"embeddings holds a {kind}, expected ramet.nn.Embedding")
         for one, other in combinations(self.embeddings, 2):
             if share_rows(one.table, other.table):
                 raise ValueError(f"embeddings has the rows of {one.table} twice, to which steps would be applied twice")

@@ -81,6 +81,13 @@ def _edge_index(store, what: str) -> torch.Tensor:
     """[2, num_edges] on the CPU, in the order in which PyG numbers edges; no edges where the storage has none."""
     if not any(store.get(key) is not None for key in TOPOLOGY):
         return torch.empty(2, 0, dtype=torch.int64)
+    for key in TOPOLOGY[1:]:
+        if isinstance(value := store.get(key), torch.Tensor) and (key == "adj_t" or "edge_index" not in store):
+            edges = f"torch_geometric.utils.to_edge_index({what}.{key})[0]{'.flip(0)' if key == 'adj_t' else ''}"
+            raise TypeError(
+                f"{what}.{key} is a tensor with the layout {value.layout}, of which PyG makes no batches: use a "
+                f"SparseTensor of torch-sparse, or {what}.edge_index = {edges} in its place"
+            )
     edge_index = store.edge_index
     if not isinstance(edge_index, torch.Tensor):
         raise TypeError(f"{what}.edge_index is {shortened(edge_index)}, expected a tensor [2, num_edges]")

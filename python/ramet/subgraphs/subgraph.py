@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramet._support.tensors import to_tensor
+from ramet._support.tensors import num_rows, to_tensor
 from ramet.loading.batch import Batch, Origin
 from ramet.loading.block import Block, per_type
 
@@ -72,8 +72,8 @@ class Subgraph(Batch):
 
     def mean(self, per_node):
         """The mean of `per_node`, one row for each node here; 0 and differentiable where there is none."""
-        if len(per_node) != self.num_seeds:
-            raise ValueError(f"per_node has {len(per_node)} rows, but the subgraph has {self.num_seeds} nodes")
+        if (rows := num_rows(per_node, "per_node")) != self.num_seeds:
+            raise ValueError(f"per_node has {rows} rows, but the subgraph has {self.num_seeds} nodes")
         return per_node.sum() / max(self.num_seeds, 1)
 
     def to_pyg(self, pad=None):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, as_path
+from ramet._support.tensors import to_tensor
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.ranks.ranks import OfRanks, Ranks
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
@@ -68,12 +69,10 @@ class RecordTable(OfRanks):
         """The ids of this rank's rows, int64, ascending."""
         return self._core.owned(0, self._core.num_owned)
 
-    def gather(self, ids, threads: int = 1) -> np.ndarray:
-        """The rows `ids`, integers of any shape, as a numpy array [*ids.shape, width]. IndexError names the first id
-        that is none of this rank's rows."""
-        ids, shape = as_row_ids(ids)
-        rows = self._core.gather(ids, threads=as_int(threads, "threads", 0))
-        return rows.reshape(*shape, *rows.shape[1:])
+    def gather(self, ids, threads: int = 1):
+        """The rows `ids`, integers of any shape, as an array [*ids.shape, width]: a tensor for a tensor of ids, else a
+        numpy array. IndexError names the first id that is none of this rank's rows."""
+        return _rows_like(ids, lambda array: self._core.gather(array, threads=as_int(threads, "threads", 0)))
 
     def announce(self, ids) -> None:
         """The ids of a batch to come: its rows are read ahead. IndexError as of gather."""
@@ -231,13 +230,20 @@ class RecordColumn:
     def __len__(self) -> int:
         return len(self.records)
 
-    def gather(self, ids, threads: int = 1) -> np.ndarray:
-        """The state of the rows `ids`, for looking at some. IndexError as of RecordTable.gather."""
-        ids, shape = as_row_ids(ids)
-        return self.records.read(ids, threads)[self.number].reshape(*shape, *self._row.shape[1:])
+    def gather(self, ids, threads: int = 1):
+        """The state of the rows `ids`, for looking at some, as of RecordTable.gather."""
+        return _rows_like(ids, lambda array: self.records.read(array, threads)[self.number])
 
     def _pieces(self) -> Pieces:
         return self.records.pieces_of(self._row, self.number)
+
+
+def _rows_like(ids, read: Callable[[np.ndarray], np.ndarray]):
+    """What `read` gives for ids of one dimension, in the form of `ids`."""
+    array, shape = as_row_ids(ids)
+    rows = read(array)
+    rows = rows.reshape(*shape, *rows.shape[1:])
+    return to_tensor(rows) if type(ids).__module__ == "torch" else rows
 
 
 def create_records(shape: tuple, dtype, *, location, ranks, **options) -> RecordTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
@@ -70,6 +71,8 @@ class Config:
                 _at_least(name, getattr(self, name), 1)
         for name in ("lr", "weight_decay", "seed", "cache_rows", "look_ahead"):
             _at_least(name, getattr(self, name), 0)
+            if math.isinf(getattr(self, name)):
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be finite")
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must lie in [0, 1)")
@@ -110,5 +113,5 @@ def _one_of(name, value, allowed):
 
 
 def _at_least(name, value, bound):
-    if value < bound:
+    if not value >= bound:  # nor NaN
         raise ValueError(f"{name} is {value}; it must be at least {bound}")

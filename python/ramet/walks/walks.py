@@ -58,6 +58,8 @@ def random_walk(
     weights are all 0. With `return_edges` also int64 [n, length], -1 where no edge was followed. Raises IndexError for
     starts out of range, KeyError for a table that is missing, TypeError and ValueError for what does not fit.
     """
+    if as_flag(decreasing, "decreasing") and time is None:
+        raise ValueError("decreasing is True, but there is no `time`, an edge table of times")
     path = _metapath(graph, metapath, _along(direction))
     needs = Needs(_along(direction), weight, time, edge_ids=as_flag(return_edges, "return_edges"))
     walks = _walks(
@@ -68,7 +70,7 @@ def random_walk(
         length=length,
         restart=_probability(restart, "restart"),
         stop=_probability(stop, "stop"),
-        decreasing=as_flag(decreasing, "decreasing"),
+        decreasing=decreasing,
         seed=seed,
         threads=threads,
     )

@@ -223,8 +223,10 @@ def test_sources_of_negatives(graph, edges):
 def test_known_and_inexact_negatives(graph, edges):
     left = int(np.setdiff1d(np.arange(NUM_NODES), [*edges[1][edges[0] == 7], 3])[5])
     known = np.stack([np.full(NUM_NODES - 1, 7), np.delete(np.arange(NUM_NODES), left)])
-    loader = ramet.LinkLoader(graph, [2], np.array([[7], [3]]), negatives=ramet.Negatives(amount=20, known=known))
-    assert set(pairs_of(next(iter(loader)))[1:]) == {(7, left)}
+    for exact in (True, False):
+        negatives = ramet.Negatives(amount=20, known=known, exact=exact)
+        loader = ramet.LinkLoader(graph, [2], np.array([[7], [3]]), negatives=negatives)
+        assert set(pairs_of(next(iter(loader)))[1:]) == {(7, left)}
     loader = ramet.LinkLoader(graph, [2], None, 500, negatives=ramet.Negatives(amount=4, exact=False))
     assert set(pairs_of(next(iter(loader)))[500:]) & set(map(tuple, edges.T.tolist()))
 
@@ -353,6 +355,7 @@ def test_bad_input(graph, edges):
         (ValueError, "the graph has no table 't' of them", lambda: loader([0, 1], time="t")),
         (ValueError, "amount is 0", lambda: ramet.Negatives(amount=0)),
         (ValueError, "power is nan, expected finite", lambda: ramet.Negatives(power=float("nan"))),
+        (ValueError, "power is 0.5, which is for source='degree' alone", lambda: ramet.Negatives(power=0.5)),
         (TypeError, "power is 'x', expected a number", lambda: ramet.Negatives(power="x")),
         (
             ValueError,
@@ -369,6 +372,7 @@ def test_bad_input(graph, edges):
         (ValueError, "labels are given, but negatives of", lambda: loader(labels=1, negatives="triplet")),
         (ValueError, "source has shape [2, 1], expected [500, 1]", lambda: loader(negatives=given)),
         (KeyError, "'x'", lambda: loader(negatives=ramet.Negatives(source="x"))),
+        (ValueError, "exists is 'x', but the loader has", lambda: loader(negatives=ramet.Negatives(exists="x"))),
         (KeyError, "source 0 has an edge with each of the 5", lambda: list(loader(graph=full, negatives="binary"))),
         (TypeError, "LinkLoader", lambda: loader(num_workers=2)),
     ]:  # fmt: skip

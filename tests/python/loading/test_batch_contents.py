@@ -165,6 +165,10 @@ def test_mean_is_the_mean_of_the_global_batch(graph):
         assert batch.mean(loss).item() == pytest.approx(loss.detach().mean().item())
     with pytest.raises(ValueError, match="per_seed has 3 rows, but the batch has 5 seeds"):
         batch.mean(torch.ones(3))
+    with pytest.raises(
+        ValueError, match="per_seed is one number, expected a loss in each row, as with reduction='none'"
+    ):
+        batch.mean(torch.ones(5).mean())
 
 
 @needs_torch

@@ -97,6 +97,13 @@ def test_a_failed_save_leaves_the_checkpoint_before(tmp_path):
     assert os.listdir(tmp_path) == ["checkpoint"]
 
 
+def test_rows_of_a_tensor_of_ids_are_a_tensor(tmp_path):
+    embedding = ramet.nn.Embedding(9, 4, "bfloat16", location="disk", path=tmp_path, cache_rows=5)
+    ids = torch.tensor([[1, 2], [3, 3]])
+    assert torch.equal(embedding.table.gather(ids), embedding(ids))
+    assert torch.equal(ramet.optim.Adam(embedding).state_of(embedding)["moment1"].gather(ids), torch.zeros(2, 2, 4))
+
+
 def test_another_optimizer_begins_with_the_rows_and_no_state(tmp_path):
     embedding = on_disk(tmp_path, 30)
     first = ramet.optim.Adam(embedding)

@@ -256,6 +256,11 @@ def test_an_embedding_pickles_as_a_handle():
         (lambda e: ramet.nn.Embedding.from_pretrained(e.weight, freeze="no"), TypeError, "freeze is 'no'"),
         (lambda e: e(torch.tensor([1]), owned="no"), TypeError, "owned is 'no'"),
         (lambda e: ramet.optim.Adam([torch.nn.Linear(1, 1)]), TypeError, "Linear, expected ramet.nn.Embedding"),
+        (
+            lambda e: ramet.optim.Adam(torch.nn.Embedding(1, 1)),
+            TypeError,
+            "torch.*Embedding, expected ramet.nn.Embedding",
+        ),
         (lambda e: ramet.optim.Adam(e, steps="some"), ValueError, "'some'"),
         (lambda e: ramet.optim.SGD(e, 0.1, rounding="up"), ValueError, "'up'"),
         (lambda e: ramet.optim.SGD([e, e], 0.1), ValueError, "twice"),

@@ -231,6 +231,18 @@ def test_edges_are_a_tensor(given):
         by_pyg(Data(x=torch.arange(3), edge_index=given, num_nodes=3), [2])
 
 
+def test_adjacencies_that_are_tensors():
+    """As ToSparseTensor makes them where torch-sparse is absent: PyG's code for batches asks for a SparseTensor."""
+    data = with_attribute("adj_t", torch.eye(30).to_sparse_csr())
+    for both in (True, False):
+        if not both:
+            del data.edge_index
+        with pytest.raises(
+            TypeError, match=r"data\.adj_t is a tensor .*or data\.edge_index = .*\(data\.adj_t\)\[0\]\.flip"
+        ):
+            ramet.pyg.NeighborLoader(data, [2])
+
+
 def test_sparse_attributes():
     rows = torch.eye(100)
     batch = next(iter(ramet.pyg.NeighborLoader(with_attribute("bag", rows.to_sparse()), [2], [5])))

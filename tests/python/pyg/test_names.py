@@ -110,3 +110,8 @@ def test_every_table_is_in_a_batch_of_subgraphs(name):
 def test_attributes_that_would_be_one_table(attributes, message):
     with pytest.raises(ValueError, match=message):
         ramet.from_pyg(Data(edge_index=EDGES[:, :3], **attributes))
+
+
+def test_errors_name_the_attribute():
+    with pytest.raises(TypeError, match=r"data\.x is sparse"):
+        ramet.from_pyg(Data(edge_index=EDGES[:, :3], x=torch.eye(4).to_sparse()))

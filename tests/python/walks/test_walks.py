@@ -211,6 +211,7 @@ def test_bad_input(pair):
         (KeyError, "no table 'x'", lambda: walk(graph, [0], 1, weight="x")),
         (TypeError, "weight='t' has dtype int64", lambda: walk(graph, [0], 1, weight="t")),
         (TypeError, "time='w' has dtype float64", lambda: walk(graph, [0], 1, time="w")),
+        (ValueError, "decreasing is True, but there is no `time`", lambda: walk(graph, [0], 1, decreasing=True)),
         (ValueError, "direction is 'up'", lambda: walk(graph, [0], 1, direction="up")),
         (ValueError, "p is 0", lambda: n2v(graph, [0], 1, p=0)),
         (ValueError, "q is nan", lambda: n2v(graph, [0], 1, q=float("nan"))),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ramet._support.arguments import EdgeTypeName
 from ramet._support.foreign_words import graph_advice
-from ramet.arrays import as_mask
+from ramet.arrays import as_array, as_mask
 from ramet.storage.contents import EDGE, NODE
 
 TABLE_NAMES = {"x": "feat", "y": "label"}
@@ -99,11 +99,9 @@ class Parts:
         of_nodes = rows is not None and rows == self._num_nodes
         of_edges = rows is not None and rows == self._num_edges
         of_edges = of_edges and (not of_nodes or "edge" in key)
-        if (
-            (of_nodes or of_edges)
-            and key.endswith(MASK)
-            and (mask := as_mask(value, f"{self._where}.{key}")) is not None
-        ):
+        if of_nodes or of_edges:
+            value = as_array(value, f"{self._where}.{key}")  # whose errors name what the user has
+        if (of_nodes or of_edges) and key.endswith(MASK) and (mask := as_mask(value, key)) is not None:
             self._add_mask(self.edge_splits if of_edges else self.splits, key, mask)
         elif of_edges:
             self.edge_tables[key] = value
