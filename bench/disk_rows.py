@@ -27,14 +27,14 @@ from harness import Figure, Report, benchmark, drop, interleave, seconds
 import ramet
 from ramet import _core
 
-WIDTHS = (512, 4096, 400, 1204)
+WIDTHS = (400, 512, 1204, 2048, 4096, 8192)
 BLOCK = 512
-PIECE = 30_822_400  # bytes: whole rows of every width
+PIECE = 61_644_800  # bytes: whole rows of every width
 
 
 def make_file(chosen) -> Path:
     """A file of random bytes: no hole that the file system would answer without the disk."""
-    pieces = 1 if chosen.small else 64
+    pieces = 1 if chosen.small else 32
     path = Path(chosen.data) / f"disk-rows-{pieces}"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kLeastSeconds = 2e-3;  // of a window, and so many requests
 constexpr int64_t kLeastRequests = 32;
-constexpr double kTrialEvery = 0.5;  // seconds
-constexpr double kNew = 0.15;        // the weight of the last window in a mean
+constexpr double kTrialEvery = 0.25;  // seconds
+constexpr double kNew = 0.1;          // the least weight of the last trial in a mean
 
 size_t index_of(RequestKind kind) {
   return static_cast<size_t>(kind);
@@ -18,10 +18,17 @@ size_t index_of(RequestKind kind) {
 
 }  // namespace
 
-void CostLearner::Rates::add(double new_requests, double new_bytes) {
-  const double weight = requests == 0 ? 1 : kNew;
-  requests += weight * (new_requests - requests);
-  bytes += weight * (new_bytes - bytes);
+void CostLearner::Windows::add(const Counts& counts, double seconds) {
+  ++windows;
+  requests += static_cast<double>(counts.requests) / seconds;
+  bytes += static_cast<double>(counts.bytes) / seconds;
+}
+
+void CostLearner::Rates::add(const Windows& of_trial) {
+  if (of_trial.windows == 0) return;
+  const double weight = std::max(kNew, 1.0 / ++trials);
+  requests += weight * (of_trial.requests / of_trial.windows - requests);
+  bytes += weight * (of_trial.bytes / of_trial.windows - bytes);
 }
 
 void CostLearner::finished(const ReadRequest& request) {
@@ -38,10 +45,13 @@ CostLearner::ByKind CostLearner::counts() const {
 }
 
 void CostLearner::observe(bool is_full, double seconds) {
-  const bool is_window = std::exchange(is_full_, is_full) && is_full;
-  if (is_window && seconds - begin_ < kLeastSeconds) return;
+  if (!is_full) {
+    state_ = State::kIdle;
+    return;
+  }
+  if (state_ != State::kIdle && seconds - begin_ < kLeastSeconds) return;
   const ByKind now = counts();
-  if (is_window) {
+  if (state_ != State::kIdle) {
     ByKind window;
     int64_t requests = 0;
     for (size_t kind = 0; kind < now.size(); ++kind) {
@@ -50,52 +60,64 @@ void CostLearner::observe(bool is_full, double seconds) {
       requests += window[kind].requests;
     }
     if (requests < kLeastRequests) return;
-    note(window, seconds - begin_);
+    if (state_ == State::kSteady) note(window, seconds - begin_);
   }
+  state_ = state_ == State::kIdle ? State::kFilling : State::kSteady;
   begin_ = seconds;
   before_ = now;
 }
 
-// Of a window that is nearly all of one kind.
+// A window counts if it is nearly all of one kind. After a trial, so many usual ones count as there
+// were of single rows: what slows the disk or the workers for a while slows both.
 void CostLearner::note(const ByKind& window, double seconds) {
   Counts all;
   for (const Counts& of_kind : window) {
     all.requests += of_kind.requests;
     all.bytes += of_kind.bytes;
   }
-  const auto is_of = [&](RequestKind kind) {
-    return 10 * window[index_of(kind)].requests >= 9 * all.requests;
-  };
-  const bool is_alone = is_of(RequestKind::kAlone);
-  if (is_alone || is_of(RequestKind::kWide)) {
-    (is_alone ? alone_ : wide_)
-        .add(static_cast<double>(all.requests) / seconds, static_cast<double>(all.bytes) / seconds);
-    is_fresh_ = true;
-  } else if (is_fresh_ && is_of(RequestKind::kUsual)) {  // the trial is over
+  const Windows& alone = pairs_[index_of(RequestKind::kAlone)];
+  const Windows& usual = pairs_[index_of(RequestKind::kUsual)];
+  for (size_t kind = 0; kind < window.size(); ++kind) {
+    const bool is_wanted = &pairs_[kind] != &usual || usual.windows < alone.windows;
+    if (is_wanted && 10 * window[kind].requests >= 9 * all.requests) pairs_[kind].add(all, seconds);
+  }
+  if (usual.windows > 0 && usual.windows == alone.windows) {
     learn();
-    is_fresh_ = false;
+    pairs_ = {};
   }
   seconds_ += seconds;
   if (seconds_ < kTrialEvery) return;
   seconds_ = 0;
-  set_trial({kTrialRequests, kTrialRequests});
+  set_trial({kTrialRequests, is_wide_needed_ ? kTrialRequests : 0});
 }
 
-// The line through both sizes of requests. Where reading through gaps gave fewer rows than reading
-// each alone, the gaps that it leads to are narrower than those that were tried. Doubts end at wide
-// gaps that were not tried, and at bytes that cost next to nothing.
+// The line through two sizes of requests: of one row, and as usual. Its costs are those near the
+// usual size, so reading through gaps that gives fewer rows leads to narrower ones. Where the usual
+// ones are hardly larger, it goes through the wide ones. Doubts end at wide gaps that were not
+// tried, and at bytes that cost next to nothing.
 void CostLearner::learn() {
-  if (alone_.requests == 0 || wide_.requests == 0) return;
-  const double more_bytes = wide_.request_bytes() - alone_.request_bytes();
-  if (more_bytes < 0.1 * alone_.request_bytes()) return;  // rows are far apart: none was merged
-  const double most = wide_.request_seconds();
-  const double byte_seconds =
-      std::max((most - alone_.request_seconds()) / more_bytes, most / wide_.request_bytes() / 4);
-  const double request_seconds =
-      std::max(alone_.request_seconds() - byte_seconds * alone_.request_bytes(),
-               alone_.request_seconds() / 100);
+  for (size_t kind = 0; kind < rates_.size(); ++kind)
+    rates_[kind].add(pairs_[kind]);
+  const Rates& alone = rates_[index_of(RequestKind::kAlone)];
+  const Rates& usual = rates_[index_of(RequestKind::kUsual)];
+  Rates& wide = rates_[index_of(RequestKind::kWide)];
   const double gap = costs_.request_seconds / costs_.byte_seconds;
-  const double learned = std::clamp(request_seconds / byte_seconds, gap / 16, wide_gap(gap));
+  const auto has_more = [&](const Rates& rates, double bytes) {
+    return rates.requests > 0 && rates.request_bytes() - alone.request_bytes() >= bytes;
+  };
+  is_wide_needed_ = !has_more(usual, wide_gap(gap) / 8);
+  if (!is_wide_needed_) wide = {};
+  const Rates& merged = is_wide_needed_ ? wide : usual;
+  if (!has_more(merged, 0.1 * alone.request_bytes())) return;  // rows are far apart
+
+  const double most = merged.request_seconds();
+  const double byte_seconds =
+      std::max((most - alone.request_seconds()) / (merged.request_bytes() - alone.request_bytes()),
+               most / merged.request_bytes() / 4);
+  const double request_seconds =
+      std::max(alone.request_seconds() - byte_seconds * alone.request_bytes(),
+               alone.request_seconds() / 100);
+  const double learned = std::clamp(request_seconds / byte_seconds, gap / 4, wide_gap(gap));
   costs_.request_seconds = request_seconds;
   costs_.byte_seconds = request_seconds / std::sqrt(gap * learned);  // half of the way
 }

@@ -1,8 +1,9 @@
 // What a request and a byte cost, learned from a reader's own requests.
 //
 // Costs that were measured while others used the disk would be wrong for as long as the reader
-// lives. So now and then it tries some requests of one row each, and some through wide gaps. Their
-// rates, while the workers have all they can do, tell what a request and a byte cost.
+// lives. So now and then it tries some requests of one row each. Their rate and that of the usual
+// ones after them, while the workers have all they can do, tell what a request and a byte cost.
+// Where the usual ones are hardly larger, it tries some through wide gaps, too.
 #pragma once
 
 #include <array>
@@ -43,10 +44,18 @@ class CostLearner {
   };
   using ByKind = std::array<Counts, 3>;
 
-  // Running means; a moment in which the disk stalls changes them little.
+  // Of one kind, in a trial and after it.
+  struct Windows {
+    int windows = 0;
+    double requests = 0, bytes = 0;  // a second, in sum
+    void add(const Counts& counts, double seconds);
+  };
+
+  // Means over trials, of which the last ones weigh more.
   struct Rates {
+    int trials = 0;
     double requests = 0, bytes = 0;  // a second
-    void add(double new_requests, double new_bytes);
+    void add(const Windows& of_trial);
     [[nodiscard]] double request_seconds() const { return 1 / requests; }
     [[nodiscard]] double request_bytes() const { return bytes / requests; }
   };
@@ -63,13 +72,16 @@ class CostLearner {
     std::atomic<int64_t> requests{0}, bytes{0};
   };
   std::array<Finished, 3> finished_;  // by kind
-  // The window since `begin_`, in which the workers always had all that they can do.
-  bool is_full_ = false;
+  // The window since `begin_`, in which the workers always had all that they can do. The first one
+  // does not count: it has the latency of the first requests, which later ones share.
+  enum class State { kIdle, kFilling, kSteady };
+  State state_ = State::kIdle;
   double begin_ = 0;
   ByKind before_;
-  double seconds_ = 0;  // in windows since the last trial was asked for
-  Rates alone_, wide_;
-  bool is_fresh_ = false;  // there are rates that nothing was learned from
+  double seconds_ = 0;            // in windows since the last trial was asked for
+  std::array<Windows, 3> pairs_;  // by kind, of a trial
+  std::array<Rates, 3> rates_;
+  bool is_wide_needed_ = true;
 };
 
 }  // namespace ramet
