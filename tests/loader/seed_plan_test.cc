@@ -90,7 +90,7 @@ TEST_CASE("items name the nodes of a list, of either width") {
   const auto seeds_of = [&](const InputNodes& nodes) {
     Batch batch;
     batch.input_id = copy(borrow(items));
-    return NodeSeeds({nodes}, *graph).take(batch).types.front();
+    return NodeSeeds({nodes}, *graph).SeedSource::take(batch).types.front();
   };
   const auto listed = seeds_of({.ids = borrow(ids)});
   CHECK(listed.ids == std::vector<int64_t>{20, 30, 20});
@@ -113,7 +113,7 @@ TEST_CASE("items of several types are parted, each type's in order") {
   const std::vector<int64_t> items{5, 1, 2, 0, 1};
   Batch batch;
   batch.input_id = copy(borrow(items));
-  const SeedList taken = seeds.take(batch);
+  const SeedList taken = seeds.SeedSource::take(batch);
   CHECK(std::ranges::equal(batch.input_id.as<int64_t>(), std::vector<int64_t>{1, 0, 1, 3, 0}));
   REQUIRE(taken.types.size() == 2);
   CHECK(taken.types[0].type == 1);
