@@ -97,7 +97,7 @@ def beside_dgl(chosen, report: Report) -> None:
 
     programs = {"ramet.nn.layerwise": Program(lambda: apart(ours, store, chosen.threads))}
     once = {}
-    if "dgl" in chosen.peers:
+    if "dgl" in chosen.peers and (chosen.small or report.has_room("DGL", 16e9)):
         programs["DGL, whole"] = Program(lambda: dgl("whole"))
         once["DGL, batched"] = Program(lambda: dgl("batched"))
     figures = interleave(programs, 1 if chosen.small else 3) | interleave(once, 1)

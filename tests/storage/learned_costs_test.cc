@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "ramet/random.h"
@@ -143,6 +144,19 @@ TEST_CASE("the latency of a plan's first requests is not taken for their cost") 
     CHECK(reading.gap() > 0.85 * kRequestSeconds / kByteSeconds);
     CHECK(reading.gap() < 1.15 * kRequestSeconds / kByteSeconds);
   }
+}
+
+TEST_CASE("single rows are tried in the middle of a large plan") {
+  const RowSpan span{"rows", 0, 10'000, 0};
+  std::vector<int64_t> ids(10'000);
+  std::iota(ids.begin(), ids.end(), 0);
+  const ReadPlan plan = plan_requests(
+      {&span, 1}, ids, {.row_bytes = 4096, .block = 512, .most_bytes = 8192, .trial = {3, 0}});
+  const auto is_alone = [](const auto& request) { return request.kind == RequestKind::kAlone; };
+  const auto first = std::find_if(plan.requests.begin(), plan.requests.end(), is_alone);
+  REQUIRE(first != plan.requests.end());
+  CHECK(first->first_copy == 5000);
+  CHECK(std::count_if(first, plan.requests.end(), is_alone) == 3);
 }
 
 TEST_CASE("what is tried takes little, and nothing is learned of workers that wait for rows") {

@@ -48,11 +48,15 @@ std::vector<RowCopy> sorted_by_id(std::span<const int64_t> ids) {
 
 constexpr int64_t kLargeRequest = int64_t{64} << 10;
 constexpr double kLeastWideGap = 8192;
+constexpr size_t kLargePlan = 4096;  // rows
 
 // Adds rows to the last request, or begins another.
 class Planner {
  public:
-  Planner(ReadPlan& plan, const PlanOptions& options) : plan_(plan), options_(options) {
+  Planner(ReadPlan& plan, const PlanOptions& options)
+      : plan_(plan),
+        options_(options),
+        before_trial_(plan.copies.size() > kLargePlan ? plan.copies.size() / 2 : 0) {
     plan_.trial_left = options.trial;
   }
 
@@ -81,7 +85,10 @@ class Planner {
     return gap * options_.byte_seconds < options_.request_seconds;
   }
 
+  // The middle of a large plan is tried: workers may be slow, or fast, at first.
   RequestKind next_kind() {
+    const size_t rows = plan_.requests.empty() ? 0 : plan_.requests.back().end_copy;
+    if (rows < before_trial_) return RequestKind::kUsual;
     ReadTrial& left = plan_.trial_left;
     if (left.alone > 0) {
       --left.alone;
@@ -96,6 +103,7 @@ class Planner {
 
   ReadPlan& plan_;
   const PlanOptions& options_;
+  size_t before_trial_;  // rows
 };
 
 }  // namespace
