@@ -109,6 +109,7 @@ def test_options_of_another_model_are_refused(tmp_path, capsys):
         capsys, "generate", out, "--model", "rmat", "--classes", 3
     )
     assert "model 'planted' has no option 'scale'" in error_of(capsys, "generate", out, "--scale", 3)
+    assert "signal is nan, expected finite" in error_of(capsys, "generate", out, "--signal", "nan")
     wrong = error_of(capsys, "generate", out, "--model", "planted", "--preset", "rmat-22")
     assert "preset 'rmat-22' is of model 'rmat', not 'planted'" in wrong
     assert "scale is 99, expected 1 to 30" in error_of(capsys, "generate", out, "--model", "rmat", "--scale", 99)

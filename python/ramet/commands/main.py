@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of folders are printed as they are, whatever their bytes
         sys.stdout.reconfigure(errors="surrogateescape")
     try:
-        parser.parse_args(argv, args)
+        parser.parse_args(_with_lists(sys.argv[1:] if argv is None else argv), args)
         return args.run(args) or 0
     except KeyboardInterrupt:
         print("ramet: interrupted", file=sys.stderr)
@@ -51,6 +51,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, LookupError, OSError, MemoryError, ImportError) as error:
         print(f"ramet: error: {_with_options(_message(error), commands.choices[args.command])}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _with_lists(argv: Sequence[str]) -> list[str]:
+    """A list of numbers that begins with -1 belongs to the option before it. argparse takes it for an option."""
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1].startswith("--") and re.fullmatch(r"-\d+(,-?\d+)+", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _with_options(message: str, command: argparse.ArgumentParser) -> str:

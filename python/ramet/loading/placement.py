@@ -69,10 +69,7 @@ class Placement:
             check_word(self.tables, "placement.tables", LOCATIONS)
         if self.cache_by is not None:
             check_word(self.cache_by, "placement.cache_by", CACHED_BY)
-        if as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX) == 0 and self.cache_by is not None:
-            raise ValueError(
-                f"placement.cache_by is {self.cache_by!r}, but placement.cache_rows is 0: nothing is cached"
-            )
+        as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX)
         as_int(self.look_ahead, "placement.look_ahead", 0, MAX_LOOK_AHEAD)
         if self.device_memory is not None:
             as_int(self.device_memory, "placement.device_memory", 0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Iterator
 
 import numpy as np
 
 from ramet import _core
+from ramet._support.arguments import as_real
 from ramet._support.memory import available_memory
 from ramet._support.progress import byte_progress
 from ramet.building.external import Bound, external_csc
@@ -24,6 +26,7 @@ class Planted:
     """A graph by the options of the model. memory, folder: as of building.contents.Building."""
 
     def __init__(self, options: dict, *, threads: int, memory: int | None, folder: str, progress: bool):
+        as_real(options["signal"], "generate: signal", least=-math.inf)
         self._model = _core.Planted(**{name: value for name, value in options.items() if name != "dtype"})
         self._nodes, self._edges, self._undirected = (options[n] for n in ("num_nodes", "num_edges", "undirected"))
         self._width, self._dtype_name = options["feature_width"], options["dtype"]

@@ -72,7 +72,6 @@ WRONG = [
     ({"cache_rows": 2**31}, ValueError, r"placement\.cache_rows is 2147483648, expected at most 2147483647"),
     ({"cache_rows": 1.5}, TypeError, r"placement\.cache_rows is 1\.5, expected an integer"),
     ({"cache_by": "luck"}, ValueError, r"placement\.cache_by is 'luck', expected one of"),
-    ({"cache_by": "degree"}, ValueError, r"cache_by is 'degree', but placement\.cache_rows is 0: nothing is cached"),
     ({"device_memory": -1}, ValueError, r"placement\.device_memory is -1, expected at least 0"),
     ({"max_sms": -1}, ValueError, r"placement\.max_sms is -1, expected at least 0"),
     ({"order": "random"}, ValueError, r"placement\.order is 'random', expected one of \('auto', 'as_given'"),

@@ -104,7 +104,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
     "option, words",
     [
         (("--batch-size", "0"), "--batch-size is 0; it must be at least 1"),
-        (("--num-neighbors", "5,-2"), "--num-neighbors is -2; it must be at least -1"),
+        (("--num-neighbors", "-1,-2"), "--num-neighbors is -2; it must be at least -1"),
         (("--num-neighbors", "5,x"), "argument --num-neighbors: '5,x' is not a list of numbers like 15,10"),
         (("--dropout", "1"), "--dropout is 1.0; it must lie in [0, 1)"),
         (("--lr", "nan"), "--lr is nan; it must be at least 0"),
