@@ -1,5 +1,5 @@
 """DGL's inference over all nodes: `dgl_inference.py STORE THREADS`. Answers ("whole",) and ("batched",), once, as
-inference.of_model() does.
+inference.said_of() does.
 
 "whole" is each layer on the whole graph at once. "batched" is as in DGL's examples: each layer for batches of 4,096
 nodes with all their in-neighbors, by a DataLoader without workers; int64 ids.

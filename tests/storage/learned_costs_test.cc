@@ -22,6 +22,9 @@ using Disk = double (*)(double bytes);
 double sum_of_both(double bytes) {
   return kRequestSeconds + bytes * kByteSeconds;
 }
+double fast(double bytes) {
+  return (kRequestSeconds + bytes * kByteSeconds) / 8;
+}
 double larger_of_both(double bytes) {  // of a disk with a limit to each
   return std::max(kRequestSeconds, bytes * kByteSeconds);
 }
@@ -141,6 +144,16 @@ TEST_CASE("the latency of a plan's first requests is not taken for their cost") 
     CAPTURE(plan_rows);
     Reading reading(4096, sum_of_both, 100e3, plan_rows, true);
     reading.read(8, 8);
+    CHECK(reading.gap() > 0.85 * kRequestSeconds / kByteSeconds);
+    CHECK(reading.gap() < 1.15 * kRequestSeconds / kByteSeconds);
+  }
+}
+
+TEST_CASE("a disk is learned that serves a trial's requests in less than a window") {
+  for (const bool idle : {false, true}) {
+    CAPTURE(idle);
+    Reading reading(4096, fast, 100e3, 60'000, idle);
+    reading.read(4, 8);
     CHECK(reading.gap() > 0.85 * kRequestSeconds / kByteSeconds);
     CHECK(reading.gap() < 1.15 * kRequestSeconds / kByteSeconds);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace ramet {
 namespace {
@@ -88,7 +87,8 @@ void CostLearner::note(const ByKind& window, double seconds) {
   seconds_ += seconds;
   if (seconds_ < kTrialEvery) return;
   seconds_ = 0;
-  set_trial({kTrialRequests, is_wide_needed_ ? kTrialRequests : 0});
+  const auto of_windows = static_cast<int64_t>(4 * kLeastSeconds / seconds * static_cast<double>(all.requests));
+  set_trial({std::max(kTrialRequests, of_windows), is_wide_needed_ ? kTrialRequests : 0});
 }
 
 // The line through two sizes of requests: of one row, and as usual. Its costs are those near the

@@ -64,7 +64,7 @@ class CostLearner {
   void note(const ByKind& window, double seconds);
   void learn();
 
-  static constexpr int64_t kTrialRequests = 512;
+  static constexpr int64_t kTrialRequests = 512;  // or as many as the disk serves in some windows
 
   CurrentCosts& costs_;
   std::atomic<int64_t> alone_left_{kTrialRequests}, wide_left_{kTrialRequests};
