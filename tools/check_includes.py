@@ -9,8 +9,8 @@ Sources of the library are parsed for aarch64, where clang and headers for it ar
 A header of vector code is named for its instructions, and compiled for them where they exist; one of CUDA is compiled
 for the emulator.
 
-Parsing standard headers takes most of the time. A list of STARTS is parsed once, and precompiled for files whose first
-include brings all of it: so nothing is visible that a file lacks.
+Parsing headers that many include takes most of the time. They are precompiled together for files whose first include
+brings all of them: so nothing is visible that a file lacks.
 """
 
 import json
@@ -34,21 +34,20 @@ PARSE = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 AVX512 = [f"-mavx512{subset}" for subset in ("f", "bw", "dq", "vl")]
 VECTORS = {"x86_64": "_avx", "aarch64": "_neon"}  # in the names of headers
 INCLUDE = re.compile(r'^ *# *include ([<"])(.+)[>"]', re.MULTILINE)
-# Lists of headers, the longest first; one is precompiled where ENOUGH files start with it.
-COMMON = frozenset(("vector", "string", "span", "memory"))
-LARGE = COMMON | {"atomic", "functional", "map", "optional"}
-STARTS = (
-    LARGE | {"nanobind/ndarray.h"},
-    LARGE | {"doctest/doctest.h"},
-    COMMON | {"doctest/doctest.h"},
-    frozenset(("doctest/doctest.h",)),
-    LARGE,
-    COMMON | {"functional"},
-    COMMON,
-    frozenset(("string",)),
-    frozenset(("string_view",)),
+# What takes long to parse and many files include, most first.
+PARTS = (
+    "doctest/doctest.h",
+    "nanobind/ndarray.h",
+    "string",
+    "vector",
+    "include/ramet/graph.h",
+    "include/ramet/array.h",
+    "memory",
+    "algorithm",
+    "functional",
+    "include/ramet/sampler.h",
 )
-ENOUGH = 6
+ENOUGH = 6  # files that start alike, for which that start is precompiled
 AARCH64 = "aarch64-linux-gnu"
 # In a source that is another one on other machines, or none: words, and headers.
 NATIVE = re.compile(r"x86_64|RAMET_AVX|_avx2\.cc")
@@ -74,18 +73,18 @@ def first_include(source: Path) -> Path | None:
     return first if isinstance(first, Path) else None
 
 
-def names_of_others(file: Path) -> set[str]:
-    """The headers of others that `file` includes, itself or by the project's headers."""
-    seen, names = set[Path](), set[str]()
-    left: list[Path | str] = [file]
+def includes_of_all(file: Path) -> set[str]:
+    """The headers that `file` includes, itself or by the project's headers: names, and paths in the project."""
+    seen, left = set[Path | str](), [*includes(file)]
     while left:
         header = left.pop()
-        if isinstance(header, str):
-            names.add(header)
-        elif header not in seen:
+        if header not in seen:
             seen.add(header)
-            left += includes(header)
-    return names
+            left += includes(header) if isinstance(header, Path) else []
+    return {header if isinstance(header, str) else str(header.relative_to(ROOT)) for header in seen}
+
+
+Start = tuple[tuple[str, ...], tuple[str, ...]]  # options of a compiler, and headers
 
 
 @dataclass(frozen=True)
@@ -96,9 +95,10 @@ class Parse:
     file: tuple[str, ...]
     proven: Path
 
-    def start(self) -> frozenset[str]:
-        there = names_of_others(self.proven)
-        return next((start for start in STARTS if start <= there), frozenset())
+    def parts(self) -> tuple[str, ...]:
+        """What may be precompiled for it."""
+        there = includes_of_all(self.proven) - {str(self.proven.relative_to(ROOT))}
+        return tuple(part for part in PARTS if part in there)
 
 
 def headers_alone() -> list[Parse]:
@@ -118,7 +118,7 @@ def headers_alone() -> list[Parse]:
 def is_portable(source: Path) -> bool:
     """Whether it is a source of the library that is the same on every machine."""
     ours = source.is_relative_to(ROOT / "src") and not source.is_relative_to(ROOT / "src" / "kernels" / "cuda")
-    native = NATIVE.search(source.name + source.read_text()) or NATIVE_HEADERS & names_of_others(source)
+    native = NATIVE.search(source.name + source.read_text()) or NATIVE_HEADERS & includes_of_all(source)
     return ours and not native
 
 
@@ -142,15 +142,26 @@ def sources_alone() -> list[Parse]:
     return parses
 
 
-def precompile(task: tuple[tuple, Path]) -> None:
-    (options, start), header = task
-    header.write_text("".join(f"#include <{name}>\n" for name in sorted(start)))
-    subprocess.run([*options, "-x", "c++-header", header, "-o", f"{header}.gch"], cwd=ROOT, check=True)
+def precompile(task: tuple[Start, Path]) -> None:
+    (options, parts), header = task
+    header.write_text("".join(f"#include <{part.removeprefix('include/')}>\n" for part in parts))
+    subprocess.run([*options, "-x", "c++-header", header, "-o", f"{header}.gch"], cwd=ROOT)
 
 
-def run(starts: dict, parse: Parse) -> bool:
-    start = starts.get((parse.options, parse.start()))
-    command = [*parse.options, *(("-include", start) if start else ()), "-fsyntax-only", *parse.file]
+def starts_of(parses: list[Parse]) -> list[Start]:
+    """What is precompiled for each: the most of its parts that ENOUGH others have, too."""
+    starts = [(parse.options, parse.parts()) for parse in parses]
+    for count in range(len(PARTS), 0, -1):
+        many = Counter(starts)
+        cut = {(options, parts): (options, parts[:-1]) for options, parts in many if len(parts) == count}
+        starts = [cut[start] if start in cut and many[start] < ENOUGH else start for start in starts]
+    return starts
+
+
+def run(headers: dict[Start, Path], task: tuple[Parse, Start]) -> bool:
+    parse, start = task
+    header = headers.get(start)
+    command = [*parse.options, *(("-include", header) if header else ()), "-fsyntax-only", *parse.file]
     done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         print(done.stderr, file=sys.stderr)
@@ -160,11 +171,11 @@ def run(starts: dict, parse: Parse) -> bool:
 def main(arguments: list[str]) -> None:
     of_sources = arguments == ["--sources"]
     parses = sources_alone() if of_sources else headers_alone()
-    many = Counter((parse.options, parse.start()) for parse in parses)
+    starts = starts_of(parses)
     with ThreadPoolExecutor(os.cpu_count()) as pool, TemporaryDirectory() as folder:
-        starts = {key: Path(folder) / f"{i}.h" for i, key in enumerate(many) if key[1] and many[key] >= ENOUGH}
-        list(pool.map(precompile, starts.items()))
-        outcomes = list(pool.map(partial(run, starts), parses))
+        headers = {start: Path(folder) / f"{i}.h" for i, start in enumerate(sorted(set(starts))) if start[1]}
+        list(pool.map(precompile, headers.items()))
+        outcomes = list(pool.map(partial(run, headers), zip(parses, starts)))
     for_arm = sum(f"--target={AARCH64}" in parse.options for parse in parses)
     print(f"includes: {len(outcomes)} files parsed alone{f', {for_arm} of them for aarch64' if of_sources else ''}")
     if not all(outcomes):

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <vector>
 
 #include "emulator/sanitizers.h"
 
@@ -24,6 +26,33 @@ void* map_stack() {
   return memory;
 }
 
+// Of fibers that are no more, for the next: the thread sanitizer takes long to make a context. What
+// it takes for a thread goes on in another stream, which begins after the one before has ended.
+struct Kept {
+  void* stack;
+  void* race_context;
+};
+struct Pool {
+  std::mutex mutex;
+  std::vector<Kept> kept;
+};
+Pool& pool() {
+  static Pool& instance = *new Pool;  // threads may end after main()
+  return instance;
+}
+
+Kept take_kept() {
+  {
+    const std::lock_guard lock(pool().mutex);
+    if (!pool().kept.empty()) {
+      const Kept last = pool().kept.back();
+      pool().kept.pop_back();
+      return last;
+    }
+  }
+  return {map_stack(), create_race_context()};
+}
+
 thread_local Fiber* entering = nullptr;
 
 }  // namespace
@@ -36,19 +65,17 @@ Fiber::Fiber() : race_context_(current_race_context()) {
 }
 
 Fiber::Fiber(void (*body)(void*), void* argument)
-    : body_(body),
-      argument_(argument),
-      bottom_(map_stack()),
-      bytes_(kStackBytes),
-      owned_(true),
-      race_context_(create_race_context()) {
+    : body_(body), argument_(argument), bytes_(kStackBytes), owned_(true) {
+  const Kept kept = take_kept();
+  bottom_ = kept.stack;
+  race_context_ = kept.race_context;
   context_.prepare(bottom_, bytes_, &Fiber::enter);
 }
 
 Fiber::~Fiber() {
   if (!owned_) return;
-  destroy_race_context(race_context_);
-  munmap(bottom_, bytes_);
+  const std::lock_guard lock(pool().mutex);
+  pool().kept.push_back({bottom_, race_context_});
 }
 
 void Fiber::enter() {

@@ -32,9 +32,6 @@ inline void* current_race_context() {
 inline void* create_race_context() {
   return __tsan_create_fiber(0);
 }
-inline void destroy_race_context(void* context) {
-  __tsan_destroy_fiber(context);
-}
 // Orders nothing: what two fibers do is a race, unless release_to() and acquire_from() order it.
 inline void switch_race_context(void* context) {
   __tsan_switch_to_fiber(context, __tsan_switch_to_fiber_no_sync);
@@ -52,7 +49,6 @@ inline void* current_race_context() {
 inline void* create_race_context() {
   return nullptr;
 }
-inline void destroy_race_context(void*) {}
 inline void switch_race_context(void*) {}
 inline void release_to(void*) {}
 inline void acquire_from(void*) {}

@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 
 import embedding_ranks as ranks
 import torch.distributed as dist
-from learning import METHODS, ROWS, roundings_of
+from learning import ROWS, roundings_of, sizes_and_methods
 
 WORLD = 3
 
@@ -36,8 +36,7 @@ def assert_equal(some, others) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", [*(pytest.param(size, marks=pytest.mark.slow) for size in (1, 2)), 3])
+@pytest.mark.parametrize(("size", "method"), sizes_and_methods(1, 2))
 def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, method):
     """Also those of one process, where gradients are not averaged."""
     answers = world.call(ranks.learn_everywhere, method, tmp_path, size=size)
@@ -148,16 +147,17 @@ def check_rows(answers, alone) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize("place", PLACES, ids=str)
-def test_any_ranks_continue_to_the_bit(world, alone, tmp_path, place, size):
-    """In memory and on a disk, whoever owns the rows then."""
+@pytest.mark.parametrize("first", range(len(PLACES)), ids=map(str, PLACES))
+def test_any_ranks_continue_to_the_bit(world, alone, tmp_path, first, size):
+    """In memory and on a disk, whoever owns the rows then: every pair of places, and every pair of sizes."""
     rows, path = tmp_path / "rows", tmp_path / "checkpoint"
     rows.mkdir()
-    here, *others = ({**at, **({"folder": rows} if "folder" in at else {})} for at in (place, *PLACES))
-    world.call(ranks.save, here, 3, path, size=size)
+    places = [{**at, **({"folder": rows} if "folder" in at else {})} for at in PLACES]
+    world.call(ranks.save, places[first], 3, path, size=size)
     assert sorted(os.listdir(path)) == ["checksums.txt", *(f"part-{k}" for k in range(size)), "parts.json"]
-    for other, there in zip((3, 1, 2, 3, 2), others, strict=True):
-        check_rows(world.call(ranks.load_and_train, there, range(3, 5), path, size=other), alone)
+    for other in (first + 2 * size, first + 2 * size + 1):
+        there = places[other % len(PLACES)]
+        check_rows(world.call(ranks.load_and_train, there, range(3, 5), path, size=1 + other % WORLD), alone)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"] and os.listdir(rows) == []
 
 

@@ -17,7 +17,18 @@ pytest.importorskip("torch")
 
 import torch
 import torch.distributed as dist
-from learning import METHODS, ROWS, WIDTH, learn, optimizer_of, owners_of, recording, refused, roundings_of
+from learning import (
+    METHODS,
+    ROWS,
+    WIDTH,
+    learn,
+    optimizer_of,
+    owners_of,
+    recording,
+    refused,
+    roundings_of,
+    sizes_and_methods,
+)
 from sage import Sage, seed_losses
 from sage import learn as learn_by_steps
 from small_graphs import WIDTH as FEATURES
@@ -248,16 +259,7 @@ def alone():
     }
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    "size",
-    [
-        pytest.param(1, marks=pytest.mark.slow),
-        pytest.param(2, marks=pytest.mark.slow),
-        3,
-        pytest.param(5, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("size", "method"), sizes_and_methods(1, 2, 5))
 def test_a_split_list_of_gradients_gives_the_same_bits(world, alone, size, method):
     """For every layout and dtype, over ranks with other numbers of threads, of which one has no ids."""
     for of_rank in world.call(learn_everywhere, method, size=size):

@@ -53,6 +53,12 @@ def roundings_of(method: str) -> tuple[str, ...]:
     return ("nearest", "stochastic") if method in ("SGD", "Adam") else ("nearest",)
 
 
+def sizes_and_methods(*others: int) -> list:
+    """Three ranks with every method; other numbers of ranks, which divide the same work, with two."""
+    few = [pytest.param(size, method, marks=pytest.mark.slow) for size in others for method in ("SGD", "Adam")]
+    return [*((3, method) for method in METHODS), *few]
+
+
 def learn(method: str, rounding: str, rank: int, size: int, **where) -> dict[str, bytes]:
     """All rows and states after some steps, in which every rank has two calls."""
     dtypes = DTYPES if rounding == "nearest" else DTYPES[1:]
