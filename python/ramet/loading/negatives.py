@@ -66,8 +66,6 @@ class Negatives:
         check_word(self.corrupt, "corrupt", CORRUPT)
         check_word(self.missing, "missing", MISSING)
         amount, _ = as_real(self.amount, "amount"), as_real(self.power, "power", least=-math.inf)
-        if self.power != type(self).power and not (isinstance(self.source, str) and self.source == DEGREE):
-            raise ValueError(f"power is {self.power}, which is for source='degree' alone")
         if not 0 < amount <= _core.MAX_NEGATIVES:
             raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
         if amount != int(amount) and self.mode == "triplet":
@@ -98,7 +96,7 @@ class Negatives:
         """Of the pairs of one kind. time: the table of the loader's `time`."""
         source, _, destination = pairs.edge_type
         if self.exists is not None and time is None:
-            raise ValueError(f"exists is {self.exists!r}, but the loader has no `time` that a node could be there by")
+            raise ValueError(f"exists is {self.exists!r}, but the loader has no `time`: leave it out, or give a time")
         is_given = not isinstance(self.source, str)
         if graph.part is not None and not is_given:
             self._check_for_part(is_of_one_type=source == destination)

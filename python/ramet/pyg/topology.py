@@ -83,10 +83,11 @@ def _edge_index(store, what: str) -> torch.Tensor:
         return torch.empty(2, 0, dtype=torch.int64)
     for key in TOPOLOGY[1:]:
         if isinstance(value := store.get(key), torch.Tensor) and (key == "adj_t" or "edge_index" not in store):
-            edges = f"torch_geometric.utils.to_edge_index({what}.{key})[0]{'.flip(0)' if key == 'adj_t' else ''}"
+            flipped = ".flip(0)" if key == "adj_t" else ""
             raise TypeError(
                 f"{what}.{key} is a tensor with the layout {value.layout}, of which PyG makes no batches: use a "
-                f"SparseTensor of torch-sparse, or {what}.edge_index = {edges} in its place"
+                f"SparseTensor of torch-sparse; or, with edges, values = torch_geometric.utils.to_edge_index({what}."
+                f"{key}), set {what}.edge_index = edges{flipped}, keep the values as edge_weight, and delete {key}"
             )
     edge_index = store.edge_index
     if not isinstance(edge_index, torch.Tensor):

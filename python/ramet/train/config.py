@@ -71,7 +71,7 @@ class Config:
                 _at_least(name, getattr(self, name), 1)
         for name in ("lr", "weight_decay", "seed", "cache_rows", "look_ahead"):
             _at_least(name, getattr(self, name), 0)
-            if math.isinf(getattr(self, name)):
+            if getattr(self, name) == math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be finite")
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:

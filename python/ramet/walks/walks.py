@@ -132,7 +132,7 @@ def pinsage_neighbors(
     needs = Needs(_along(direction), weight)
     _require_cycle(path, needs.outgoing)
     count, walks = as_int(num_neighbors, "num_neighbors", 1), as_int(num_walks, "num_walks", 1)
-    starts = np.repeat(_starts(seeds, graph, path[0], needs.outgoing, "seeds"), walks)
+    starts = np.repeat(_starts(seeds, graph, path[0], needs.outgoing, "seeds", stays=False), walks)
     length = as_int(length, "length", 1) * len(path)
     stop = _probability(stop, "stop")
     visits = _walks(graph, path, needs, starts, length=length, stop=stop, seed=seed, threads=threads)[0]
@@ -167,7 +167,7 @@ def ppr_neighbors(
     (edge_type,) = path = _metapath(graph, None, _along(direction))
     _require_cycle(path, _along(direction))
     needs = Needs(_along(direction), weight)
-    starts = _starts(seeds, graph, edge_type, needs.outgoing, "seeds")
+    starts = _starts(seeds, graph, edge_type, needs.outgoing, "seeds", stays=False)
     count, alpha = as_int(num_neighbors, "num_neighbors", 1), as_real(alpha, "alpha", below=1)
     threads = as_int(threads, "threads", 0, MAX_THREADS)
     if num_walks is None:
@@ -251,10 +251,10 @@ def _require_cycle(path: list[EdgeTypeName], outgoing: bool) -> None:
         raise ValueError(f"metapath {path} does not lead back to {_begin(path[0], outgoing)!r}, where it begins")
 
 
-def _starts(starts, graph: Graph, first: EdgeTypeName, outgoing: bool, what: str = "starts"):
-    """int64 ids: an array, or a tensor on the device where they are. Seeds are on the host."""
+def _starts(starts, graph: Graph, first: EdgeTypeName, outgoing: bool, what: str = "starts", stays=True):
+    """int64 ids: an array, or a tensor on the device where they are. stays: whether they may be on a device."""
     given, chosen = node_type_of(starts, graph, what)
-    is_there, ids = what == "starts" and devices.is_on_device(chosen), None
+    is_there, ids = stays and devices.is_on_device(chosen), None
     if not is_there:
         _, ids = as_input_nodes((given, chosen), graph, what)
     expected = _begin(first, outgoing)

@@ -355,7 +355,6 @@ def test_bad_input(graph, edges):
         (ValueError, "the graph has no table 't' of them", lambda: loader([0, 1], time="t")),
         (ValueError, "amount is 0", lambda: ramet.Negatives(amount=0)),
         (ValueError, "power is nan, expected finite", lambda: ramet.Negatives(power=float("nan"))),
-        (ValueError, "power is 0.5, which is for source='degree' alone", lambda: ramet.Negatives(power=0.5)),
         (TypeError, "power is 'x', expected a number", lambda: ramet.Negatives(power="x")),
         (
             ValueError,
