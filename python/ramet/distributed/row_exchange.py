@@ -1,15 +1,13 @@
 """Exchange: pulls the source rows that a layer needs from the ranks that own them; backward sends the gradients back.
 
 A rank's layer input has a row for each of the first nodes of its `n_id`. The layer's sources are its destinations, in
-order, and then rows from rank 0, rank 1, ...: what arrives is stored where the layer reads it. On several machines with
-several ranks each, ranks relay rows (relays.py). Rows travel as bytes, whatever their dtype. Gradients are summed in
-the order of the ranks, first of a machine, then across: the same bits in every run.
+order, and then rows from rank 0, rank 1, ...: what arrives is stored where the layer reads it. Rows travel as bytes,
+whatever their dtype. Gradients are summed in the order of the ranks: the same bits in every run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import accumulate
 
 import numpy as np
@@ -18,7 +16,6 @@ import torch.distributed as dist
 
 from ramet import _core
 from ramet._support.tensors import to_tensor
-from ramet.distributed.relays import routes_of
 from ramet.ranks.group import all_to_all
 from ramet.ranks.peers import naming_ended
 
@@ -60,72 +57,40 @@ class Exchange(torch.autograd.Function):
     def forward(ctx, block, *rows):
         plans = _by_position(block.plan)
         _check(rows, plans, block)
-        with _naming(block):
-            ctx.block, ctx.routes = block, routes_of(block, plans)
-        sources, first, second, ordered = [], [], [], []
-        for own, plan, route, num_dst in zip(rows, plans, ctx.routes, _by_position(block.num_dst)):
+        ctx.block = block
+        sources, outgoing, incoming = [], [], []
+        for own, plan, num_dst in zip(rows, plans, _by_position(block.num_dst)):
             if own is None:
                 sources.append(None)
                 continue
+            own = own.contiguous()
             pulled = own.new_empty(num_dst + sum(plan.receive_counts), *own.shape[1:])
             pulled[:num_dst] = own[:num_dst]
+            outgoing.append((_take(own, plan), plan.send_counts))
+            incoming.append((pulled[num_dst:], plan.receive_counts))
             sources.append(pulled)
-            own, into = own.contiguous(), pulled[num_dst:]
-            if route.second is not None:
-                arrived = torch.empty_like(into)
-                ordered.append((arrived, route.order, into))
-                into, relayed = arrived[: route.num_first], arrived[route.num_first :]
-                second.append((into, relayed, route.second))
-            first.append((own, into, route.first))
-        _pull(first, block)
-        if second:
-            _pull(second, block)
-        for move in ordered:
-            _take(*move)
+        _all_to_all(outgoing, incoming, block)
         return tuple(sources)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, *gradients):
         block = ctx.block
-        result: list[torch.Tensor | None] = []
-        first, second = [], []
-        for gradient, plan, route, num_dst in zip(
-            gradients, _by_position(block.plan), ctx.routes, _by_position(block.num_dst)
-        ):
+        result: list[tuple | None] = []
+        outgoing, incoming = [], []
+        for gradient, plan, num_dst in zip(gradients, _by_position(block.plan), _by_position(block.num_dst)):
             if gradient is None:
                 result.append(None)
                 continue
             gradient = gradient.contiguous()
             own = gradient.new_zeros(plan.num_owned, *gradient.shape[1:])
             own[:num_dst] = gradient[:num_dst]
-            result.append(own)
-            rows = gradient[num_dst:]
-            if route.second is not None:
-                rows = _take(rows, route.places)
-                rows, relayed = rows[: route.num_first], rows[route.num_first :]
-                second.append((rows, relayed, route.second))
-            first.append((own, rows, route.first))
-        if second:
-            _give_back(second, block)
-        _give_back(first, block)
-        return None, *result
-
-
-def _pull(moves, block) -> None:
-    """(rows, into, leg) of each type: sends rows, and receives into `into`."""
-    outgoing = [(_take(rows, leg.send_rows), leg.send_counts) for rows, _, leg in moves]
-    _all_to_all(outgoing, [(into, leg.receive_counts) for _, into, leg in moves], block)
-
-
-def _give_back(moves, block) -> None:
-    """(rows, gradient, leg) of each type: returns to each rank the gradient of what it sent, and adds to `rows` what
-    comes back of those sent."""
-    arrived = [rows.new_empty(sum(leg.send_counts), *rows.shape[1:]) for rows, _, leg in moves]
-    outgoing = [(gradient, leg.receive_counts) for _, gradient, leg in moves]
-    _all_to_all(outgoing, [(into, leg.send_counts) for into, (_, _, leg) in zip(arrived, moves)], block)
-    for (rows, _, leg), values in zip(moves, arrived):
-        _add(rows, values, leg)
+            arrived = gradient.new_empty(sum(plan.send_counts), *gradient.shape[1:])
+            outgoing.append((gradient[num_dst:], plan.receive_counts))
+            incoming.append((arrived, plan.send_counts))
+            result.append((own, arrived, plan))
+        _all_to_all(outgoing, incoming, block)
+        return None, *(None if part is None else _add(*part) for part in result)
 
 
 def _by_position(value) -> list:
@@ -146,30 +111,30 @@ def _check(rows, plans, block) -> None:
             )
 
 
-def _take(rows: torch.Tensor, numbers, out: torch.Tensor | None = None) -> torch.Tensor:
-    """rows[numbers]"""
-    if out is None:
-        out = rows.new_empty(len(numbers), *rows.shape[1:])
-    if _is_for_engine(rows, numbers):
-        _core.take_rows(_bytes(rows), numbers, _bytes(out), threads=torch.get_num_threads())
-        return out
-    return torch.index_select(rows, 0, to_tensor(numbers).to(rows.device), out=out)
+def _take(own: torch.Tensor, plan) -> torch.Tensor:
+    """The rows that other ranks asked for."""
+    if not _is_for_engine(own, plan):
+        return own.index_select(0, to_tensor(plan.send_rows).to(own.device))
+    out = own.new_empty(len(plan.send_rows), *own.shape[1:])
+    _core.take_rows(_bytes(own), plan.send_rows, _bytes(out), threads=torch.get_num_threads())
+    return out
 
 
-def _add(rows: torch.Tensor, arrived: torch.Tensor, leg) -> None:
-    """Adds `arrived` to the rows that were sent, in order."""
-    if _is_for_engine(rows, leg.send_rows) and rows.dtype in SUMMED:
-        _core.add_rows(rows.numpy(), leg.send_rows, arrived.numpy(), threads=torch.get_num_threads())
-        return
-    # Of one rank all rows differ, so that no order is left to chance.
-    numbers = to_tensor(leg.send_rows).to(rows.device, torch.int64)
-    for part, values in zip(numbers.split(leg.send_counts), arrived.split(leg.send_counts)):
-        rows.index_add_(0, part, values)
+def _add(own: torch.Tensor, arrived: torch.Tensor, plan) -> torch.Tensor:
+    """own, with `arrived` added to the rows that were sent, in order."""
+    if not _is_for_engine(own, plan) or own.dtype not in SUMMED:
+        # Of one rank all rows differ, so that no order is left to chance.
+        rows = to_tensor(plan.send_rows).to(own.device, torch.int64)
+        for part, values in zip(rows.split(plan.send_counts), arrived.split(plan.send_counts)):
+            own.index_add_(0, part, values)
+        return own
+    _core.add_rows(own.numpy(), plan.send_rows, arrived.numpy(), threads=torch.get_num_threads())
+    return own
 
 
-def _is_for_engine(rows: torch.Tensor, numbers) -> bool:
+def _is_for_engine(own: torch.Tensor, plan) -> bool:
     """Whether the engine copies and adds such rows: those of a batch on the CPU. Else torch does, on their device."""
-    return rows.is_cpu and rows.numel() > 0 and isinstance(numbers, np.ndarray)
+    return own.is_cpu and own.numel() > 0 and isinstance(plan.send_rows, np.ndarray)
 
 
 def _bytes(rows: torch.Tensor) -> np.ndarray:
@@ -185,22 +150,15 @@ def _all_to_all(outgoing, incoming, block) -> None:
         for (rows, _), (into, _) in zip(outgoing, incoming):
             into.copy_(rows)
         return
-    with _naming(block):
-        _agree([(str(rows.dtype), tuple(rows.shape[1:])) for rows, _ in outgoing], group, block)
-        if len(outgoing) == 1:
-            (rows, send_counts), (into, receive_counts) = outgoing[0], incoming[0]
-            width = rows.shape[1:].numel() * rows.element_size()
-            _move(rows, [n * width for n in send_counts], into, [n * width for n in receive_counts], group)
-        else:
-            _move_together(outgoing, incoming, group)
-
-
-@contextmanager
-def _naming(block) -> Iterator[None]:
-    """A collective that fails names the rank that has ended, and the step."""
     try:
-        with naming_ended(block.group):
-            yield
+        with naming_ended(group):
+            _agree([(str(rows.dtype), tuple(rows.shape[1:])) for rows, _ in outgoing], group, block)
+            if len(outgoing) == 1:
+                (rows, send_counts), (into, receive_counts) = outgoing[0], incoming[0]
+                width = rows.shape[1:].numel() * rows.element_size()
+                _move(rows, [n * width for n in send_counts], into, [n * width for n in receive_counts], group)
+            else:
+                _move_together(outgoing, incoming, group)
     except RuntimeError as error:
         batch = block.batch
         raise RuntimeError(

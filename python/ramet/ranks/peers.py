@@ -47,11 +47,6 @@ def remember(groups, peers: list[Peer]) -> None:
         _of_groups[group] = peers
 
 
-def machines_of(group) -> list[tuple]:
-    """The machine of each rank of a group of a channel; nothing of other groups."""
-    return [peer.machine for peer in _of_groups.get(group, [])]
-
-
 @contextlib.contextmanager
 def naming_ended(group: dist.ProcessGroup) -> Iterator[None]:
     """A RuntimeError of a collective of the group names the rank that has ended, if one has."""

@@ -18,7 +18,6 @@ from world import group_of
 
 import ramet
 from ramet.distributed import exchange
-from ramet.ranks import peers
 
 open_store = functools.cache(ramet.open)
 
@@ -90,23 +89,6 @@ def resume(group, store, options, state):
     loader = make_loader(group, store, options)
     loader.load_state_dict(state)
     return [edges([batch]) for batch in loader]
-
-
-def on_machines(group, machines, function, *arguments):
-    """(what the function returns, bytes of each all-to-all that this rank sends to other machines), where rank r is on
-    machines[r]."""
-    sent, all_to_all = [], dist.all_to_all_single
-
-    def counting(into, data, receive_counts=None, send_counts=None, **options):
-        mine = machines[dist.get_rank(group)]
-        counts = send_counts or [0] * len(machines)
-        sent.append(sum(count for count, machine in zip(counts, machines) if machine != mine) * data.element_size())
-        return all_to_all(into, data, receive_counts, send_counts, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peers, "machines_of", lambda group: list(machines))
-        patch.setattr(dist, "all_to_all_single", counting)
-        return function(group, *arguments), sent
 
 
 def exchange_rows(group, store, options, dtype: str, shape):
