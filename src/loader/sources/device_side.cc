@@ -194,8 +194,8 @@ void DeviceSide::place_negatives(const LoaderOptions& options, int64_t bytes) {
     if (!edges.negatives || edges.negatives->given.data != nullptr) continue;
     const NegativeOptions& drawn = edges.negatives->options;
     const int64_t needed = CudaNegatives::bytes_on_device(drawn, *graph_->graph());
-    if (needed > std::max<int64_t>(bytes, 0)) {
-      say(concat("; processors draw negatives: ", needed, " bytes of device memory are too many"));
+    if (const int64_t left = std::max<int64_t>(bytes, 0); needed > left) {
+      say(concat("; processors draw negatives: ", needed, " bytes do not fit into ", left));
       continue;
     }
     try {
