@@ -162,7 +162,8 @@ def measure_options(store, chosen, report: Report) -> None:
 
 def measure_walks(name: str, graph, chosen, report: Report) -> None:
     """Of walks in M steps/s: from a million nodes, and by one thread from a part of these."""
-    starts = torch.randint(graph.num_nodes(), (1 << 10 if chosen.small else 1 << 20,))
+    count = 1 << 10 if chosen.small else 1 << 20
+    starts = torch.randint(graph.num_nodes(), (count,), generator=torch.Generator().manual_seed(0))
     variants = {"GPU": to_device(starts), ONE: starts[: len(starts) // 16]}
     node2vec = partial(ramet.node2vec_walk, p=0.5, q=2.0)
 

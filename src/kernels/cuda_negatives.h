@@ -1,6 +1,9 @@
 // Negatives of the CUDA seam (cuda_backend.h): those of draw_negatives() (negatives.h), to the bit,
-// or kUndecided: where nothing else is left than to look at many candidates one after the other,
-// and where something does not fit. Arrays are in device memory.
+// or kUndecided. Arrays are in device memory. A draw is undecided
+// - if all tries by weights, or of more than kFewCandidates candidates, are rejected;
+// - if no candidate is left, or there is none;
+// - if something does not fit: a node, a row, an entry;
+// - if it is the destination for a source that is undecided.
 #pragma once
 
 #include <cstdint>

@@ -2,26 +2,37 @@
 // follows nothing.
 #include <doctest/doctest.h>
 
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/registration_fixture.h"
 #include "cuda/sampling_fixture.h"
+#include "device/device_memory.h"
 #include "ramet/error.h"
+#include "ramet/negatives.h"
+#include "ramet/walks.h"
+#include "sampling/links/cuda_negatives.h"
 #include "support/errors.h"
 #include "support/setting.h"
 
 namespace ramet::test {
 namespace {
 
-template <typename Sampler>
-std::string message_of(Sampler& sampler, const std::vector<int64_t>& seeds) {
+template <typename Call>
+std::string message_of(const Call& call) {
   try {
-    (void)sampler.sample(Seeds{0, seeds}, 0, 0);
+    call();
   } catch (const Error& error) {
     return std::to_string(static_cast<int>(error.code())) + ": " + error.what();
   }
   return "nothing";
+}
+
+template <typename Sampler>
+std::string message_of(Sampler& sampler, const std::vector<int64_t>& seeds) {
+  return message_of([&] { (void)sampler.sample(Seeds{0, seeds}, 0, 0); });
 }
 
 template <typename Id>
@@ -63,6 +74,64 @@ TEST_CASE("rows that do not fit are refused with the host's words") {
   check_same_message(graph_of_rows<int32_t>({0, 2, 1, 3, 3}, ids), {2, 1, 0}, {3});
   check_same_message(graph_of_rows<int32_t>({0, -1, 2, 3, 3}, ids), {3, 0, 1, 2}, {2});
   check_same_message(graph_of_rows<int32_t>({0, INT64_MAX, INT64_MIN, 3, 3}, ids), {1, 0}, {3});
+}
+
+// Of each of four nodes, the first of which the host refuses.
+void check_refused(int64_t node, const std::string& said, const std::string& expected) {
+  CAPTURE(node);
+  CHECK(said == expected);
+  if (node == 0) CHECK(expected != "nothing");
+}
+
+void check_refused_walks(const std::shared_ptr<const Graph>& graph, const WalkOptions& options) {
+  const std::vector<WalkEdges> path{{.graph = graph}};
+  const CudaStream stream(0);
+  const int64_t zero = 0;
+  for (int64_t node = 0; node < 4; ++node) {
+    const auto start = copy_on(0, &node, sizeof node), number = copy_on(0, &zero, sizeof zero);
+    const auto there = [](const std::shared_ptr<void>& data, std::vector<int64_t> shape) {
+      return Array{data.get(), DType::kInt64, std::move(shape), data, true, 0};
+    };
+    const std::vector<int64_t> empty(static_cast<size_t>(options.length + 1));
+    const Walks walks{there(copy_on(0, empty.data(), std::ssize(empty) * int64_t{sizeof(int64_t)}),
+                            {1, std::ssize(empty)}),
+                      {}};
+    const auto on_device = [&] {
+      random_walks_on_device(path, there(start, {1}), there(number, {1}), options, walks,
+                             stream.handle());
+    };
+    check_refused(node, message_of(on_device),
+                  message_of([&] { (void)random_walks(path, {&node, 1}, options); }));
+  }
+}
+
+void check_refused_negatives(const std::shared_ptr<const Graph>& graph) {
+  const NegativeOptions options{.destinations = {.num_nodes = 4},
+                                .sources = {.num_nodes = 4},
+                                .edges = {{.graph = graph, .by_source = true}}};
+  const CudaStream stream(0);
+  const auto pool = DevicePool::shared(0)->on(stream.handle()), pinned = create_pinned_pool();
+  const CudaNegatives there(options, 0);
+  for (int64_t node = 0; node < 4; ++node) {
+    const std::span<const int64_t> one(&node, 1);
+    const Pairs pairs{.sources = one, .destinations = one, .ids = one};
+    const auto on_device = [&] {
+      (void)there.draw(pairs, options, pool, *pinned, stream.handle());
+    };
+    check_refused(node, message_of(on_device),
+                  message_of([&] { (void)draw_negatives(pairs, options); }));
+  }
+}
+
+TEST_CASE("walks and negatives refuse rows that do not fit with the host's words") {
+  const std::vector<int32_t> ids{0, 1, 2};
+  for (const std::vector<int64_t>& indptr :
+       {std::vector<int64_t>{0, 9, 2, 3, 3}, {0, INT64_MAX, INT64_MIN, 3, 3}}) {
+    const auto graph = graph_of_rows(indptr, ids);
+    check_refused_walks(graph, {.length = 3});
+    check_refused_walks(graph, {.length = 3, .node2vec = Node2Vec{0.5, 2}});
+    check_refused_negatives(graph);
+  }
 }
 
 TEST_CASE("ids that do not fit are refused with the host's words") {

@@ -185,17 +185,26 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
 }
 
 void DeviceSide::place_negatives(const LoaderOptions& options, int64_t bytes) {
+  std::string& why = placement_.front().why;
+  const auto say = [&](const std::string& what) {  // once for all inputs
+    if (why.find(what) == std::string::npos) why += what;
+  };
   for (const InputEdges& edges : options.links) {
     negatives_.emplace_back();
     if (!edges.negatives || edges.negatives->given.data != nullptr) continue;
     const NegativeOptions& drawn = edges.negatives->options;
     const int64_t needed = CudaNegatives::bytes_on_device(drawn, *graph_->graph());
-    if (needed > std::max<int64_t>(bytes, 0)) continue;
+    if (const int64_t left = std::max<int64_t>(bytes, 0); needed > left) {
+      say(concat("; processors draw negatives: ", needed, " bytes do not fit into ", left));
+      continue;
+    }
     try {
       negatives_.back() = std::make_unique<const CudaNegatives>(drawn, device_);
       bytes -= needed;
+      say("; the device draws negatives");
     } catch (const Error& error) {
       if (!is_refusal(error)) throw;
+      say(concat("; processors draw negatives: ", error.what()));
     }
   }
 }

@@ -52,7 +52,7 @@ class DeviceSide {
  private:
   explicit DeviceSide(int device) : device_(device), pool_(DevicePool::create(device)) {}
 
-  // Those that fit into `bytes`.
+  // Those that fit into `bytes`. The topology's decision says what became of them.
   void place_negatives(const LoaderOptions& options, int64_t bytes);
 
   int device_;

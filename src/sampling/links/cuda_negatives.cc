@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "check_negatives.h"
 #include "device/device_memory.h"
-#include "ramet/error.h"
 #include "ramet/random.h"
 #include "sampling/cuda/cuda_edge_rows.h"
 #include "sampling/cuda/cuda_work.h"
@@ -130,8 +130,19 @@ Array CudaNegatives::draw(const Pairs& pairs,
                           const std::shared_ptr<BufferPool>& pool,
                           BufferPool& pinned,
                           CudaStreamHandle stream) const {
+  if (pairs.sources.empty()) return draw_negatives(pairs, options);
+  Array negatives = draw_decided(pairs, options, pool, pinned, stream);
+  draw_undecided(pairs, options, static_cast<int64_t*>(negatives.data));
+  return negatives;
+}
+
+Array CudaNegatives::draw_decided(const Pairs& pairs,
+                                  const NegativeOptions& options,
+                                  const std::shared_ptr<BufferPool>& pool,
+                                  BufferPool& pinned,
+                                  CudaStreamHandle stream) const {
+  check_negatives(pairs, options);
   const int64_t count = std::ssize(pairs.sources);
-  if (count == 0) return draw_negatives(pairs, options);
   const CudaWork work{device_, stream, pool};
   Numbers numbers;
   const size_t sources = numbers.add(pairs.sources), destinations = numbers.add(pairs.destinations),
@@ -168,7 +179,6 @@ Array CudaNegatives::draw(const Pairs& pairs,
   Array negatives = pinned.allocate_array(DType::kInt64, {count, options.amount});
   work.copy(negatives.data, drawn.data, drawn.bytes());
   work.wait();
-  draw_undecided(pairs, options, static_cast<int64_t*>(negatives.data));
   return negatives;
 }
 

@@ -29,6 +29,12 @@ class CudaNegatives {
                            const std::shared_ptr<BufferPool>& pool,
                            BufferPool& pinned,
                            CudaStreamHandle stream) const;
+  // What kernels draw: kUndecided for the rest. Of one pair or more.
+  [[nodiscard]] Array draw_decided(const Pairs& pairs,
+                                   const NegativeOptions& options,
+                                   const std::shared_ptr<BufferPool>& pool,
+                                   BufferPool& pinned,
+                                   CudaStreamHandle stream) const;
 
  private:
   [[nodiscard]] CudaPairRows place(const PairRows& rows);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "check_negatives.h"
 #include "pair_rows.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
@@ -71,19 +72,13 @@ PairIndex index_of(const PairRows& rows, const NegativeOptions& options) {
   return index;
 }
 
-Indices indices_of(const Pairs& pairs, const NegativeOptions& options) {
-  const auto& to = options.destinations.past;
-  const auto& from = options.sources.past;
-  if ((to && !to->by_source) || (from && from->by_source))
-    throw_invalid("past candidates are in rows of the ends that are kept");
-  const bool lacks_times = pairs.times.empty() && !pairs.sources.empty();
-  if ((to || from) && (lacks_times || options.corrupt == Corrupt::kPair))
-    throw_invalid("past candidates are for pairs with times, of which one end is kept");
+Indices indices_of(const NegativeOptions& options) {
   Indices indices;
   for (const PairRows& rows : options.edges)
     indices.edges.push_back(index_of(rows, options));
-  if (to) indices.past_destinations = index_of(*to, options);
-  if (from) indices.past_sources = index_of(*from, options);
+  if (const auto& to = options.destinations.past)
+    indices.past_destinations = index_of(*to, options);
+  if (const auto& from = options.sources.past) indices.past_sources = index_of(*from, options);
   return indices;
 }
 
@@ -103,7 +98,7 @@ class NegativeGroup {
     for (int64_t first = 0; first < step; ++first) {
       for (int64_t pair = begin; pair < end; ++pair)
         for (int64_t i = first; i < options_.amount; i += step)
-          draws_.push_back(begin_draw(pair, i, out));
+          begin_draw(pair, i, out);
       finish_draws(out);
     }
   }
@@ -119,24 +114,30 @@ class NegativeGroup {
     Row row = {0, 0};   // of the first edges
   };
 
-  // out: of the draws before it.
-  Draw begin_draw(int64_t pair, int64_t number, const int64_t* out) const {
+  // out: of the draws before it. Without a source there is no destination either.
+  void begin_draw(int64_t pair, int64_t number, int64_t* out) {
     const auto at = static_cast<size_t>(pair);
     const bool is_pair = options_.corrupt == Corrupt::kPair;
     const bool at_source = replaces_source(options_.corrupt, number);
     const bool has_source = is_pair && !at_source;
+    int64_t* const negative = out + pair * options_.amount + number;
+    const int64_t source = has_source ? negative[-1] : pairs_.sources[at];
+    if (source == kNoNegative) {
+      *negative = kNoNegative;
+      return;
+    }
     const uint64_t key =
         absorb(absorb(key_, static_cast<uint64_t>(pairs_.ids[at])), static_cast<uint64_t>(number));
     Draw draw{.pair = pair,
               .number = number,
               .key = key,
-              .source = has_source ? out[pair * options_.amount + number - 1] : pairs_.sources[at],
+              .source = source,
               .destination = pairs_.destinations[at],
               .at_source = at_source,
               .exact = !is_pair || has_source};
     if (const auto& past = past_of(draw))
       draw.past = row_before(*past, past->row(draw.source, draw.destination), time_of(draw));
-    return draw;
+    draws_.push_back(draw);
   }
 
   void finish_draws(int64_t* out) {
@@ -292,15 +293,26 @@ WhenNone parse_when_none(const std::string& name) {
   throw_invalid("missing is '", name, "', expected 'error', 'edge' or 'drop'");
 }
 
-Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {
+void check_negatives(const Pairs& pairs, const NegativeOptions& options) {
   check(pairs);
-  check_nodes(pairs, options.sources.num_nodes, options.destinations.num_nodes);
   check(options.destinations, "destinations");
   check(options.sources, "sources");
   if (options.amount < 1) throw_invalid("amount is ", options.amount, ", not 1 or more");
   if (options.amount % draws_each(options.corrupt) != 0)
     throw_invalid("amount is ", options.amount, ", not two draws for each negative");
-  const Indices indices = indices_of(pairs, options);
+  const auto& to = options.destinations.past;
+  const auto& from = options.sources.past;
+  if ((to && !to->by_source) || (from && from->by_source))
+    throw_invalid("past candidates are in rows of the ends that are kept");
+  const bool lacks_times = pairs.times.empty() && !pairs.sources.empty();
+  if ((to || from) && (lacks_times || options.corrupt == Corrupt::kPair))
+    throw_invalid("past candidates are for pairs with times, of which one end is kept");
+}
+
+Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {
+  check_negatives(pairs, options);
+  check_nodes(pairs, options.sources.num_nodes, options.destinations.num_nodes);
+  const Indices indices = indices_of(options);
   const int64_t count = std::ssize(pairs.sources);
   Array negatives = BufferPool::shared()->allocate_array(DType::kInt64, {count, options.amount});
   auto* out = static_cast<int64_t*>(negatives.data);

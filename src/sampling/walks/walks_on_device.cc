@@ -44,7 +44,7 @@ void check(const Array& starts,
   if (options.edge_ids) require(walks.edge_ids, {count, options.length}, "edge ids");
 }
 
-// The CPU's message.
+// The CPU's message, or what changed before the CPU looked.
 [[noreturn]] void throw_as_host(std::span<const WalkEdges> metapath,
                                 const Array& starts,
                                 const WalkOptions& options,
@@ -53,8 +53,11 @@ void check(const Array& starts,
   work.copy(on_host.data(), starts.data, starts.bytes());
   work.wait();
   (void)random_walks(metapath, on_host, options);
-  throw_corrupt(metapath.front().graph->edge_types().front().indices_location,
-                "changed while it was read");
+  if (metapath.size() > 1)
+    throw_corrupt("the edges of the metapath", "changed while they were read");
+  const WalkEdges& walked = metapath.front();
+  const auto type = static_cast<size_t>(walked.edge_type);
+  throw_corrupt(walked.graph->edge_types()[type].indices_location, "changed while it was read");
 }
 
 }  // namespace
@@ -76,8 +79,9 @@ void random_walks_on_device(std::span<const WalkEdges> metapath,
   const auto bytes = std::ssize(path.edges) * int64_t{sizeof(CudaWalkEdges)};
   const auto on_device = work.pool->allocate(bytes);
   work.copy(on_device.get(), path.edges.data(), bytes);
-  CudaReport report(work, 1);
-  report.clear_bad(0, 1);
+  const Array report = work.allocate(DType::kInt64, 1);
+  auto* const bad = static_cast<uint64_t*>(report.data);
+  work.fill(bad, 0xff, report.bytes());
   require_cuda().walk(
       device,
       {.path = static_cast<const CudaWalkEdges*>(on_device.get()),
@@ -90,10 +94,9 @@ void random_walks_on_device(std::span<const WalkEdges> metapath,
        .rules = rules_of(options),
        .nodes = static_cast<int64_t*>(walks.nodes.data),
        .edge_ids = options.edge_ids ? static_cast<int64_t*>(walks.edge_ids.data) : nullptr,
-       .bad = report.bad(0)},
+       .bad = bad},
       stream);
-  report.wait();
-  if (report.is_bad(0)) throw_as_host(metapath, starts, options, work);
+  if (work.read(bad) != kNoneBad) throw_as_host(metapath, starts, options, work);
 }
 
 }  // namespace ramet

@@ -86,9 +86,23 @@ def test_a_search_of_many_candidates_is_the_cpus(gpu):
     assert_same_links(gpu, hub, ramet.Negatives("triplet", 2), pairs)
 
 
-def assert_same_links(gpu, graph, negatives, edges=None, batch_size=32, **options) -> None:
+def test_negatives_take_device_memory(gpu):
+    """None for edges whose rows are sorted, and 8 bytes for each weight."""
+    graph = ramet.from_edge_index(np.stack([np.arange(20), np.arange(20) // 5]), 24, nodes={"w": np.arange(24)})
+    assert_same_links(gpu, graph, ramet.Negatives(amount=2), device_memory=0)
+    who = "; processors draw negatives: 192 bytes"
+    assert_same_links(gpu, graph, ramet.Negatives(source="w"), device_memory=0, who=who)
+
+
+DEVICE = "; the device draws negatives"
+
+
+def assert_same_links(gpu, graph, negatives, edges=None, batch_size=32, *, device_memory=None, who=DEVICE, **options):
     options = {"num_neighbors": [2], "edges": edges, "batch_size": batch_size, "shuffle": True, **options}
-    loader, on_cpu = (ramet.LinkLoader(graph, **options, negatives=negatives, device=d) for d in (gpu, None))
+    placement = ramet.Placement("device", device_memory=device_memory)
+    loader = ramet.LinkLoader(graph, **options, negatives=negatives, device=gpu, placement=placement)
+    on_cpu = ramet.LinkLoader(graph, **options, negatives=negatives)
+    assert who in loader.placement["topology"].why
     for _ in range(2):  # epochs
         for batch, expected in zip(loader, on_cpu, strict=True):
             assert batch.fingerprint() == expected.fingerprint()

@@ -246,6 +246,16 @@ def test_a_source_without_negatives():
             ramet.Negatives(missing="drop", **options)
 
 
+def test_a_pair_without_a_source():
+    """Where no node exists yet, both ends of a negative are missing."""
+    times = {"edges": {"t": np.array([0, 9, 9])}, "nodes": {"born": np.full(6, 5)}}
+    graph = ramet.from_edge_index(np.array([[0, 1, 2], [3, 4, 5]]), 6, **times)
+    negatives = ramet.Negatives(amount=2, corrupt="pair", exists="born", missing="drop")
+    batch = next(iter(ramet.LinkLoader(graph, [2], None, 3, time="t", negatives=negatives)))
+    assert batch.num_missing == 2
+    assert batch.edge_label.tolist() == [1, 1, 1, 0, 0, 0, 0]
+
+
 def test_times(edges):
     """Nothing is from after a pair's time, and an edge after it may be a negative."""
     times = np.random.default_rng(2).integers(0, 100, NUM_EDGES)
