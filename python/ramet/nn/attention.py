@@ -12,7 +12,7 @@ from torch.utils.dlpack import to_dlpack
 
 from ramet import _core
 from ramet._support.old_torch import outside_of_graphs
-from ramet.nn import core_ops
+from ramet.nn import core_ops, torch_ops
 from ramet.nn.aggregate import aggregate, operators
 from ramet.nn.core_ops import new
 from ramet.nn.edge_checks import columns_of_edges
@@ -90,7 +90,7 @@ def dot_attention(edges, query, key, value, heads: int):
     Vaswani and others: "Attention is all you need", 2017.
     """
     if by_torch(key):
-        scores = (query[edges.destinations] * key[edges.indices]).unflatten(1, (heads, -1)).sum(2)
+        scores = torch_ops.edge_dots(edges, query, key, heads)
     else:
         scores = _DotScores.apply(*_contiguous(query, key), edges, heads)
     return aggregate(edges, value, "softmax", scores)

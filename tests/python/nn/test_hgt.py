@@ -7,6 +7,7 @@ import torch
 import torch_geometric.nn as pyg
 from block_edges import edge_index_of, random_edges, rows
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous
+from torch.nn.utils import prune
 from whole import edges_of
 
 import ramet
@@ -67,6 +68,8 @@ def test_the_layer_is_that_of_pyg():
 def test_widths_of_the_first_rows_and_the_twin_of_other_devices(monkeypatch):
     ours, theirs = layers(widths=-1)
     x = {t: rows(count, WIDTHS[t]) for t, count in COUNTS.items()}
+    first = {"paper": x["paper"], "author": x["author"][:0]}  # PyG's has no width of no rows
+    assert ours(first, {CITES: edges()[CITES]})["paper"].shape == (40, 8)
     ours(x, edges())
     theirs(x, edges())
     theirs.load_state_dict(ours.state_dict())
@@ -87,12 +90,16 @@ def test_blocks_and_inference():
     out = ours({t: x[t][batch.n_id[t]] for t in x}, batch.blocks[0])
     assert out["author"].shape == (0, 8)
     torch.testing.assert_close(out["paper"], expected["paper"][seeds])
+    papers_alone = {t: batch.blocks[0][t] for t in graph.edge_types if t[2] == "paper"}
+    assert ours({t: x[t][batch.n_id[t]] for t in x}, papers_alone)["author"].shape == (0, 8)
+    in_tables = {t: nn.TableRows(x[t], batch.n_id[t], batch.blocks[0].num_dst[t]) for t in x}
+    assert torch.equal(ours(in_tables, batch.blocks[0])["paper"], out["paper"])
     found = nn.layerwise(graph, [ours])
     for node_type, part in expected.items():
         torch.testing.assert_close(found[node_type], part)
 
 
-def test_attention_is_a_loop_and_has_the_same_bits_with_any_threads():
+def test_attention_is_a_loop_and_has_the_same_bits_with_any_threads(monkeypatch):
     edges, heads = random_edges(30, 12, 90), 3
     query, key, value = rows(12, 6), rows(33, 6, seed=2), rows(33, 6, seed=3)
     expected = torch.zeros(12, 6, dtype=torch.float64)
@@ -112,6 +119,10 @@ def test_attention_is_a_loop_and_has_the_same_bits_with_any_threads():
         out = attention.dot_attention(many, *wide, 4)
         bits.append((out.detach(), *torch.autograd.grad(out.sin().sum(), wide)))
     assert all(map(torch.equal, *bits))
+    halves = [4 * part.detach().bfloat16() for part in wide]  # of scores that bfloat16 would round coarsely
+    near = attention.dot_attention(many, *halves, 4)
+    monkeypatch.setattr(attention, "by_torch", lambda _: True)
+    torch.testing.assert_close(attention.dot_attention(many, *halves, 4), near, rtol=1e-2, atol=0.05)
 
 
 def test_autocast_and_half_rows_are_near():
@@ -128,6 +139,21 @@ def test_autocast_and_half_rows_are_near():
         torch.testing.assert_close(other.float(), exact, rtol=5e-2, atol=5e-2)
 
 
+def test_inner_modules_that_were_changed_after_it_are_called():
+    x = {t: rows(count, WIDTHS[t]) for t, count in COUNTS.items()}
+    both = layers()
+    for layer in both:
+        torch.manual_seed(1)
+        lins = layer.kqv_lin.lins
+        prune.random_unstructured(lins["paper"], "weight", 0.5)
+        lins["paper"].register_forward_hook(lambda _, __, out: out.sin())
+        lins["venue"] = torch.nn.Sequential(torch.nn.Linear(5, 24, bias=False).double(), torch.nn.Tanh())
+    torch.testing.assert_close(*(results(layer, x, edges())[:2] for layer in both))
+    both[0].v_rel.register_forward_hook(lambda *_: None)
+    with pytest.raises(ValueError, match="v_rel"):
+        both[0](x, edges())
+
+
 def test_what_is_left_and_wrong_calls():
     theirs = layers()[1]
     hooked, plain = copy.deepcopy(theirs), copy.deepcopy(theirs)
@@ -138,6 +164,10 @@ def test_what_is_left_and_wrong_calls():
     ours, x = layers()[0], {t: rows(count, WIDTHS[t]) for t, count in COUNTS.items()}
     with pytest.raises(KeyError, match=r"no rows of \['venue'\]"):
         ours({t: part for t, part in x.items() if t != "venue"}, {IN: torch.zeros(2, 1, dtype=torch.int64)})
+    with pytest.raises(TypeError, match=r"x\['venue'\] is a list"):
+        ours(x | {"venue": [1.0]}, edges())
+    with pytest.raises(ValueError, match=r"x\['venue'\] has shape \[3\]"):
+        ours(x | {"venue": x["venue"][:, 0]}, edges())
     with pytest.raises(ValueError, match="edge types"):
         ours(x, {("paper", "is", "paper"): edges()[CITES]})
     with pytest.raises(IndexError, match="40"):

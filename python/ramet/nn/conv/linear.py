@@ -77,13 +77,13 @@ class Linear(torch.nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
 
-def are_plain(*maps) -> bool:
-    """Whether a layer may compute with the weights of these maps (None: no map) in any order: they have no hooks,
-    replacements or parametrizations."""
+def are_plain(*maps, kinds: tuple = (Linear,)) -> bool:
+    """Whether a layer may compute with the weights of these maps (None: no map) in any order: they are of these kinds,
+    and have no hooks, replacements or parametrizations."""
     for lin in maps:
         if lin is None:
             continue
-        if type(lin) is not Linear or lin._forward_pre_hooks or lin._forward_hooks:  # noqa: SLF001 (torch's)
+        if type(lin) not in kinds or lin._forward_pre_hooks or lin._forward_hooks:  # noqa: SLF001 (torch's)
             return False
         if lin._backward_pre_hooks or lin._backward_hooks:  # noqa: SLF001 (torch's)
             return False
