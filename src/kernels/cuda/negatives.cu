@@ -30,7 +30,7 @@ __device__ int64_t& candidate(Draw& draw) {
 }
 
 // The row of the pair, in which the other node is looked for.
-__device__ EdgeRow row_of(const CudaPairRows& edges, const EdgeRows& rows, const Draw& draw) {
+__device__ EdgeRow row_for(const CudaPairRows& edges, const EdgeRows& rows, const Draw& draw) {
   return rows.row(edges.by_source ? draw.source : draw.destination);
 }
 
@@ -59,7 +59,7 @@ __device__ bool is_rejected(const CudaNegativesArgs& args, Draw& draw) {
     const CudaPairRows& edges = args.edges[i];
     const EdgeRows rows(edges.rows);
     const int64_t wanted = edges.by_source ? draw.destination : draw.source;
-    if (has_edge(rows, row_of(edges, rows, draw), wanted, draw.time, draw.past.degree > 0))
+    if (has_edge(rows, row_for(edges, rows, draw), wanted, draw.time, draw.past.degree > 0))
       return true;
     draw.is_bad |= rows.is_bad();
   }
@@ -124,7 +124,7 @@ __device__ Draw begin_draw(const CudaNegativesArgs& args,
   const CudaPairRows* past = candidates_of(args, draw).past;
   if (past == nullptr || draw.is_bad) return draw;
   const EdgeRows rows(past->rows);
-  draw.past = row_before(rows, row_of(*past, rows, draw), draw.time);
+  draw.past = row_before(rows, row_for(*past, rows, draw), draw.time);
   draw.is_bad = rows.is_bad();
   return draw;
 }

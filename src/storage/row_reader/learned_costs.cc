@@ -87,7 +87,8 @@ void CostLearner::note(const ByKind& window, double seconds) {
   seconds_ += seconds;
   if (seconds_ < kTrialEvery) return;
   seconds_ = 0;
-  const auto of_windows = static_cast<int64_t>(4 * kLeastSeconds / seconds * static_cast<double>(all.requests));
+  const auto of_windows =
+      static_cast<int64_t>(4 * kLeastSeconds / seconds * static_cast<double>(all.requests));
   set_trial({std::max(kTrialRequests, of_windows), is_wide_needed_ ? kTrialRequests : 0});
 }
 
