@@ -36,8 +36,11 @@ class CudaStream {
 // streams that use it. When its last owner releases it, an event per stream records the work so
 // far. The stream of the next user waits for these events; no thread waits. Callers only declare
 // which stream uses a batch. A stream that is captured into a graph cannot record: the buffer stays
-// unused until a later allocation finds that the capture has ended. The graph keeps the buffer's
-// address, but does not keep the buffer.
+// unused until a later call finds that the capture has ended. The graph keeps the buffer's address,
+// but does not keep the buffer. The thread that named a buffer's streams is the one that records on
+// them, as long as it lives: the driver cannot take an event while another thread begins or ends a
+// capture of its stream. A buffer that is released elsewhere stays unused until that thread's next
+// call of the pool.
 //
 // Forks: memory of a device does not survive a fork; in the child nothing is freed.
 // Failure: kNoSpace where the device has no memory left, after idle buffers were given up; kDevice.

@@ -1,5 +1,6 @@
 #include "ramet/cuda_memory.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,25 +71,35 @@ class InUse {
       if (use.stream != stream) runtime.wait(device_, stream, use.event);
       events_->give_back(use.event);
     }
-    users_ = {stream};
+    set_users({stream});
   }
   void set_users(std::vector<CudaStreamHandle> streams) {
     const std::lock_guard lock(mutex_);
     users_ = std::move(streams);
+    named_by_ = gettid();
   }
   void add_user(CudaStreamHandle stream) {
     const std::lock_guard lock(mutex_);
     if (std::find(users_.begin(), users_.end(), stream) == users_.end()) users_.push_back(stream);
+    named_by_ = gettid();
+  }
+
+  // Lets any thread finish() it.
+  void release_thread() {
+    const std::lock_guard lock(mutex_);
+    named_by_ = 0;
   }
 
   // Marks what its users were given so far. Nothing where a user records its work into a graph:
-  // then nothing can be marked. Such a capture may begin, and end, meanwhile; a mark that it has is
-  // undone, since nobody outside may wait for it.
+  // then nothing can be marked. And nothing in other threads than the one that named the users, as
+  // long as it lives: it may begin a capture, and the driver crashes where the mark of another
+  // thread comes while a capture begins or ends.
   std::optional<DeviceMemory::Buffer> finish() {
-    if (is_captured()) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    if (is_anothers() || is_captured()) return std::nullopt;
     try {
       mark_uses();
-      if (!is_captured() && !is_marked_in_capture()) return std::move(buffer_);
+      return std::move(buffer_);
     } catch (const Error&) {
       // Of the default stream, while one that it waits for is captured.
     }
@@ -98,15 +109,14 @@ class InUse {
   }
 
  private:
+  [[nodiscard]] bool is_anothers() const {
+    const bool lives = named_by_ != gettid() && tgkill(getpid(), named_by_, 0) == 0;
+    return lives && !users_.empty();
+  }
   [[nodiscard]] bool is_captured() const {
     const CudaRuntime& runtime = require_cuda().runtime;
     return std::any_of(users_.begin(), users_.end(), [&](CudaStreamHandle stream) {
       return runtime.is_capturing(device_, stream);
-    });
-  }
-  [[nodiscard]] bool is_marked_in_capture() const {
-    return std::any_of(buffer_.uses.begin(), buffer_.uses.end(), [&](const Use& use) {
-      return require_cuda().runtime.is_of_capture(device_, use.event);
     });
   }
   void mark_uses() {
@@ -124,6 +134,7 @@ class InUse {
   DeviceMemory::Buffer buffer_;
   std::mutex mutex_;
   std::vector<CudaStreamHandle> users_;
+  pid_t named_by_ = 0;  // a thread
 };
 
 class RecyclingDevicePool;
@@ -139,7 +150,10 @@ class RecyclingDevicePool final : public DevicePool {
  public:
   explicit RecyclingDevicePool(int device) : memory_(device), free_list_(memory_) {}
   ~RecyclingDevicePool() override {
-    if (getpid() == owner_) take_parked();  // what is still captured stays with the driver
+    if (getpid() != owner_) return;
+    for (const auto& buffer : parked_)
+      buffer->release_thread();
+    take_parked();  // what is still captured stays with the driver
   }
   RecyclingDevicePool(const RecyclingDevicePool&) = delete;
   RecyclingDevicePool& operator=(const RecyclingDevicePool&) = delete;
@@ -167,17 +181,7 @@ class RecyclingDevicePool final : public DevicePool {
     }
   }
 
-  int device() const override { return memory_.device; }
-  int64_t bytes_in_use() const override { return free_list_.in_use(); }
-  int64_t bytes_idle() const override { return free_list_.idle(); }
-
- private:
-  void park(const std::shared_ptr<InUse>& buffer) {
-    const std::lock_guard lock(parked_mutex_);
-    parked_.push_back(buffer);
-  }
-
-  // Gives back the parked buffers whose captures have ended.
+  // Gives back the parked buffers that this thread may mark, whose captures have ended.
   void take_parked() {
     std::vector<std::shared_ptr<InUse>> parked;
     {
@@ -188,10 +192,20 @@ class RecyclingDevicePool final : public DevicePool {
       give_back(buffer);
   }
 
+  int device() const override { return memory_.device; }
+  int64_t bytes_in_use() const override { return free_list_.in_use(); }
+  int64_t bytes_idle() const override { return free_list_.idle(); }
+
+ private:
+  void park(const std::shared_ptr<InUse>& buffer) {
+    const std::lock_guard lock(parked_mutex_);
+    parked_.push_back(buffer);
+  }
+
   const pid_t owner_ = getpid();
   const DeviceMemory memory_;
   FreeList<DeviceMemory> free_list_;
-  // Given back by users that record a graph.
+  // Given back by users that record a graph, or by other threads than theirs.
   std::mutex parked_mutex_;
   std::vector<std::shared_ptr<InUse>> parked_;
 };
@@ -283,8 +297,10 @@ std::shared_ptr<DevicePool> DevicePool::shared(int device) {
 }
 
 void DevicePool::set_users(const Array& array, std::vector<CudaStreamHandle> streams) {
-  if (auto* found = std::get_deleter<GiveBack>(array.owner))
+  if (auto* found = std::get_deleter<GiveBack>(array.owner)) {
     found->buffer->set_users(std::move(streams));
+    found->pool->take_parked();  // of this thread, which may neither allocate nor give back
+  }
 }
 
 void DevicePool::add_user(const Array& array, CudaStreamHandle stream) {

@@ -68,8 +68,6 @@ struct CudaRuntime {
   CudaEventHandle (*create_event)(int device);
   void (*destroy_event)(int device, CudaEventHandle event);  // never throws
   void (*record)(int device, CudaEventHandle event, CudaStreamHandle stream);
-  // Whether it was last recorded in a capture, which must have ended: nobody may wait for it.
-  bool (*is_of_capture)(int device, CudaEventHandle event);
   // Later work on `stream` waits for the event.
   void (*wait)(int device, CudaStreamHandle stream, CudaEventHandle event);
   void (*wait_on_host)(int device, CudaEventHandle event);

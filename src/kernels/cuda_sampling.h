@@ -8,7 +8,7 @@
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
 //   number_edges  numbers of in-edges, of which the smallest are picked
-//   number_tries  the smallest number for in-edges that rejection draws
+//   number_tries  numbers of in-edges that rejection draws, and of those beside them
 //   mark_*    else a bit for every in-edge that is picked, and then
 //   rank, take_marked      where each row's picks go, and their positions
 //   sum_weights  how many picks each row gives that are made by weights and may repeat; then pick
@@ -208,12 +208,21 @@ struct CudaMarkLaborArgs {
 // In-edges with numbers, of which each row gives those with the smallest: words, exponential
 // numbers over weights, or times. An in-edge without a weight has the number kNotDrawn.
 inline constexpr uint64_t kNotDrawn = ~uint64_t{0};
+// Tries come first. In a row that they draw from, picks have the smallest number, and others are
+// kNotDrawn. Where tries left some of the picks, others get numbers as in rows without tries.
+enum class CudaDrawn : uint8_t { kNothing, kSome, kAll };
 struct CudaNumberEdgesArgs {
   CudaMarkArgs mark;
   CudaCsc edges;
-  CudaWeights weights;  // or none
-  CudaTimes times;      // the later, the smaller; or none
-  uint64_t* number;     // by in-edge
+  CudaWeights weights;     // or none
+  CudaTimes times;         // the later, the smaller; or none
+  const CudaDrawn* tries;  // by row; nullptr: there were none
+  uint64_t* number;        // by in-edge
+};
+struct CudaNumberTriesArgs {
+  CudaTries tries;
+  CudaDrawn* drawn;  // by row
+  uint64_t* number;
 };
 
 // What a row gives: smaller numbers than this one, and this one up to a position among equal ones.
@@ -357,7 +366,7 @@ struct CudaSamplingKernels {
   void (*mark_labor)(int device, const CudaMarkLaborArgs& args, void* stream);
   void (*mark_shares)(int device, const CudaMarkArgs& mark, const CudaShares& to, void* stream);
   void (*number_edges)(int device, const CudaNumberEdgesArgs& args, void* stream);
-  void (*number_tries)(int device, const CudaTries& args, uint64_t* number, void* stream);
+  void (*number_tries)(int device, const CudaNumberTriesArgs& args, void* stream);
   void (*mark_smallest)(int device, const CudaMarkSmallestArgs& args, void* stream);
   void (*sum_weights)(int device, const CudaSumWeightsArgs& args, void* stream);
   void (*rank)(int device, const CudaRankArgs& args, void* stream);

@@ -3,10 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -154,37 +152,69 @@ TEST_CASE("a stream that is captured gets no memory") {
   CHECK(allocate(*pool, captured).data != nullptr);
 }
 
-// The other thread asks whether the stream is captured, and then records an event: the capture may
-// begin between the two.
-TEST_CASE("captures may begin while another thread gives buffers back") {
+TEST_CASE("what another thread releases is marked by the thread that named its streams") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream maker(0), consumer(0);
+  Array batch = allocate(*pool, maker);
+  const void* const address = batch.data;
+  maker.synchronize();
+  DevicePool::set_users(batch, {consumer.handle()});
+  std::thread([&] {
+    batch = {};
+    CHECK(allocate(*pool, maker).data != address);
+  }).join();
+  const Array next = allocate(*pool, maker), other = allocate(*pool, maker);
+  CHECK((next.data == address) != (other.data == address));
+}
+
+TEST_CASE("of a thread that has ended, any other marks what its streams did") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream maker(0), consumer(0);
+  Array batch;
+  std::thread([&] {
+    batch = allocate(*pool, maker);
+    DevicePool::set_users(batch, {consumer.handle()});
+  }).join();
+  batch = {};
+  CHECK(pool->bytes_in_use() == 0);
+}
+
+TEST_CASE("captures may begin while another thread releases buffers") {
   constexpr int kCaptures = 20;
   const CudaStream captured(0), maker(0);
   const auto pool = DevicePool::create(0);
-  std::atomic<int64_t> given_back = 0;
-  std::atomic<bool> is_over = false;
-  std::string problem;
-  std::thread other([&] {
-    try {
-      for (; !is_over; ++given_back) {
-        const Array batch = allocate(*pool, maker, 256);
-        DevicePool::set_users(batch, {captured.handle()});
-      }
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-    is_over = true;
-  });
+  const int64_t bytes_of_one = [&] {
+    const Array one = allocate(*pool, maker, 256);
+    return pool->bytes_in_use();
+  }();
   int graphs = 0;
   for (int i = 0; i < kCaptures; ++i) {
+    std::vector<Array> batches(16);
+    for (Array& batch : batches) {
+      batch = allocate(*pool, maker, 256);
+      DevicePool::set_users(batch, {captured.handle()});
+    }
+    std::thread other([&] { batches.clear(); });
     test::Capture capture(captured.handle());
-    for (const int64_t before = given_back; i % 2 == 0 && given_back < before + 2 && !is_over;)
-      std::this_thread::yield();  // every other capture is over at once
+    if (i % 2 == 0) other.join();  // every other capture is over at once
     graphs += capture.end() ? 1 : 0;
+    if (other.joinable()) other.join();
   }
-  is_over = true;
-  other.join();
-  CHECK(problem == "");
   CHECK(graphs == kCaptures);
+  const Array again = allocate(*pool, maker, 256);
+  CHECK(pool->bytes_in_use() == bytes_of_one);
+}
+
+TEST_CASE("a pool that dies frees what waits for another thread") {
+  const CudaStream stream(0);
+  const int64_t before = runtime().free_bytes(0);
+  {
+    auto pool = DevicePool::create(0);
+    Array batch = allocate(*pool, stream);
+    pool.reset();
+    std::thread([&] { batch = {}; }).join();
+  }
+  if (test::is_emulated()) CHECK(runtime().free_bytes(0) == before);
 }
 
 TEST_CASE("a pool that dies after a capture frees what died in it") {

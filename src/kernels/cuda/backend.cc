@@ -34,7 +34,6 @@ constexpr CudaRuntime kRuntime{
     .create_event = create_event,
     .destroy_event = destroy_event,
     .record = record,
-    .is_of_capture = is_of_capture,
     .wait = wait,
     .wait_on_host = wait_on_host,
     .copy = copy,

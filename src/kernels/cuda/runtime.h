@@ -39,7 +39,6 @@ bool is_capturing(int device, CudaStreamHandle stream);
 CudaEventHandle create_event(int device);
 void destroy_event(int device, CudaEventHandle event);
 void record(int device, CudaEventHandle event, CudaStreamHandle stream);
-bool is_of_capture(int device, CudaEventHandle event);
 void wait(int device, CudaStreamHandle stream, CudaEventHandle event);
 void wait_on_host(int device, CudaEventHandle event);
 

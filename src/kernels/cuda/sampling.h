@@ -17,7 +17,7 @@ void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
 void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
 void mark_shares(int device, const CudaMarkArgs& mark, const CudaShares& to, void* stream);
 void number_edges(int device, const CudaNumberEdgesArgs& args, void* stream);
-void number_tries(int device, const CudaTries& args, uint64_t* number, void* stream);
+void number_tries(int device, const CudaNumberTriesArgs& args, void* stream);
 void mark_smallest(int device, const CudaMarkSmallestArgs& args, void* stream);
 void sum_weights(int device, const CudaSumWeightsArgs& args, void* stream);
 void rank(int device, const CudaRankArgs& args, void* stream);

@@ -1,7 +1,8 @@
 // The k in-edges of a row with the smallest numbers; docs/semantics.md, sections 9 and 13. Doubles
-// that are not negative are in the order of their bits, so all numbers are integers. The k-th is
-// found by its digits, the highest first, as far as they matter: how often does each follow the
-// ones before it?
+// that are not negative are in the order of their bits, so all numbers are integers. Of few the
+// lanes of a warp keep the smallest so far in order, a lane each, and merge 32 more at a time.
+// Otherwise the k-th is found by its digits, the highest first, as far as they matter: how often
+// does each follow the ones before it?
 #include "base/fanout.h"
 #include "kernels/cuda/edge_time.cuh"
 #include "kernels/cuda/mark_edges.cuh"
@@ -36,7 +37,11 @@ __device__ uint64_t number_by_weight(const CudaNumberEdgesArgs& args, const InEd
 template <typename NumberOf>
 __device__ void number_each(const CudaNumberEdgesArgs& args, const NumberOf& number_of) {
   const int64_t e = thread_number();
-  if (e < args.mark.num_edges) args.number[e] = number_of(edge_at(args.mark.rows, e));
+  if (e >= args.mark.num_edges) return;
+  const InEdge edge = edge_at(args.mark.rows, e);
+  const CudaDrawn drawn = args.tries == nullptr ? CudaDrawn::kNothing : args.tries[edge.row];
+  if (drawn == CudaDrawn::kAll || (drawn == CudaDrawn::kSome && args.number[e] == 0)) return;
+  args.number[e] = number_of(edge);
 }
 
 __global__ void number_by_words(CudaNumberEdgesArgs args) {
@@ -83,7 +88,56 @@ struct Selected {
   int64_t rank, count;
 };
 
-// The limit of the k smallest of number_of(e) for [begin, end).
+// The smaller number for the lower of two lanes, whose numbers differ in these bits; the larger one
+// for the other.
+__device__ uint64_t ordered(uint64_t own, unsigned bits) {
+  const unsigned lane = threadIdx.x % kWarp, partner = lane ^ bits;
+  const uint64_t other = __shfl_sync(kAllLanes, own, static_cast<int>(partner));
+  return (lane < partner) == (other < own) ? other : own;
+}
+
+// Lanes' numbers that rise and then fall, or the reverse, in order; then any, by the bitonic sort
+// of sort_block.cuh.
+__device__ uint64_t merged(uint64_t own, unsigned run = kWarp) {
+  for (unsigned distance = run / 2; distance > 0; distance /= 2)
+    own = ordered(own, distance);
+  return own;
+}
+__device__ uint64_t sorted(uint64_t own) {
+  for (unsigned run = 1; run < kWarp; run *= 2)
+    own = merged(ordered(own, 2 * run - 1), run);
+  return own;
+}
+
+// The limit of the k smallest of number_of(e) for [begin, end): of more than k, which a warp's
+// lanes hold.
+template <typename NumberOf>
+__device__ Selected select_few(int64_t begin, int64_t end, int64_t k, const NumberOf& number_of) {
+  const unsigned lane = threadIdx.x % kWarp;
+  const auto last = static_cast<int>(k - 1);
+  uint64_t smallest = ~uint64_t{0};
+  for (int64_t first = begin; first < end; first += kWarp) {
+    const int64_t e = first + lane;
+    const uint64_t own = e < end ? number_of(e) : ~uint64_t{0};
+    // Also one that equals the k-th: it may be the next, which is looked at below.
+    if (__ballot_sync(kAllLanes, own <= __shfl_sync(kAllLanes, smallest, last)) == 0) continue;
+    const uint64_t mirrored =
+        __shfl_sync(kAllLanes, sorted(own), static_cast<int>(kWarp - 1 - lane));
+    smallest = merged(mirrored < smallest ? mirrored : smallest);
+  }
+  const uint64_t kth = __shfl_sync(kAllLanes, smallest, last);
+  const int64_t rank = k - __popc(__ballot_sync(kAllLanes, smallest < kth));
+  if (k < int64_t{kWarp} && __shfl_sync(kAllLanes, smallest, static_cast<int>(k)) > kth)
+    return {kth, rank, rank};
+  int64_t count = 0;
+  for (int64_t first = begin; first < end; first += kWarp) {
+    const int64_t e = first + lane;
+    count += __popc(__ballot_sync(kAllLanes, e < end && number_of(e) == kth));
+  }
+  return {kth, rank, count};
+}
+
+// The same for any.
 template <typename Team, typename NumberOf>
 __device__ Selected select(unsigned long long* counts,
                            Team team,
@@ -91,6 +145,8 @@ __device__ Selected select(unsigned long long* counts,
                            int64_t end,
                            int64_t k,
                            const NumberOf& number_of) {
+  if constexpr (Team::kSize == kWarp)
+    if (k <= int64_t{kWarp}) return select_few(begin, end, k, number_of);
   uint64_t before = 0;  // the digits that are found
   Digit digit{};
   for (int shift = 60; shift >= 0; shift -= kDigitBits) {

@@ -61,14 +61,6 @@ void record(int device, CudaEventHandle event, CudaStreamHandle stream) {
              "recording an event");
 }
 
-bool is_of_capture(int device, CudaEventHandle event) {
-  const DeviceScope scope(device);
-  const cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
-  if (error == cudaSuccess) return false;
-  clear_cuda_error();
-  return error != cudaErrorNotReady;  // other errors, too, once the capture has ended
-}
-
 void wait(int device, CudaStreamHandle stream, CudaEventHandle event) {
   const DeviceScope scope(device);
   check_cuda(

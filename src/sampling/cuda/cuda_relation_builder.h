@@ -192,6 +192,7 @@ class CudaRelationBuilder {
   CudaScratchArray<uint32_t> marks_;
   CudaScratchArray<int64_t> rank_;
   CudaScratchArray<uint64_t> threshold_, number_;
+  CudaScratchArray<CudaDrawn> drawn_;
   CudaScratchArray<CudaLimit> limit_;
   CudaScratchArray<int32_t> candidate_;
   CudaScratchArray<double> c_, term_, sums_, row_weight_, share_, variance_;

@@ -73,11 +73,14 @@ CudaImportance CudaRelationBuilder::importance(const double* p) const {
 
 void CudaRelationBuilder::mark_smallest(const CudaMarkArgs& args) {
   uint64_t* number = number_.reserve(work_, num_counted_);
-  work_.kernels.number_edges(work_.device,
-                             {args, csc_, weights_, takes_last() ? times() : CudaTimes(), number},
-                             work_.stream);
-  if (const CudaTries of_rows = tries(args.draws.keys); of_rows.weights.data != nullptr)
-    work_.kernels.number_tries(work_.device, of_rows, number, work_.stream);
+  CudaDrawn* drawn = nullptr;
+  if (const CudaTries of_rows = tries(args.draws.keys); of_rows.weights.data != nullptr) {
+    drawn = drawn_.reserve(work_, num_dst());
+    work_.kernels.number_tries(work_.device, {of_rows, drawn, number}, work_.stream);
+  }
+  work_.kernels.number_edges(
+      work_.device, {args, csc_, weights_, takes_last() ? times() : CudaTimes(), drawn, number},
+      work_.stream);
   work_.kernels.mark_smallest(work_.device,
                               {.mark = args,
                                .number = number,
