@@ -47,7 +47,6 @@ CORES, ONE = len(os.sched_getaffinity(0)), "CPU, 1 thread"
 VARIANTS = {
     "GPU, topology on the device": {"device": DEVICE, "placement": {"topology": "device"}},
     "GPU, topology in place": {"device": DEVICE, "placement": {"topology": "in_place"}},
-    "GPU, in place, rows sorted": {"device": DEVICE, "placement": ramet.Placement("in_place", order="sorted")},
     ONE: {"threads": 1},
     f"CPU, {CORES} threads": {"threads": CORES},
 }

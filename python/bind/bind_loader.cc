@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
+#include "ramet/idle_team.h"
 #include "ramet/loader.h"
 
 namespace ramet::bind {
@@ -87,6 +88,12 @@ PyStream start(const BoundLoader& loader,
 }  // namespace
 
 void bind_loader(nb::module_& m) {
+  m.def(
+      "add_idle_team",
+      [](uintptr_t parallel, int count) {
+        add_idle_team(reinterpret_cast<OpenMpParallel>(parallel), count);
+      },
+      nb::arg("parallel"), nb::arg("count"));
   m.attr("TABLE_LOCATIONS") = nb::tuple(nb::cast(location_names(kHostTables | kDeviceTables)));
   m.attr("TOPOLOGY_LOCATIONS") = nb::tuple(nb::cast(location_names(kTopologies)));
   m.attr("LOCATIONS_READ_AHEAD") = nb::tuple(nb::cast(location_names(kByRequests)));

@@ -7,6 +7,7 @@ from functools import partial
 from ramet import _core
 from ramet._support import html
 from ramet._support.arguments import as_int
+from ramet._support.openmp import share_cores
 from ramet.loading.batch import Batch, Origin
 from ramet.loading.config import LoaderConfig
 from ramet.loading.cooperative import GroupThread
@@ -128,6 +129,7 @@ class Loader:
         )
 
     def __iter__(self) -> EpochIterator:
+        share_cores(self._core.max_threads)
         return EpochIterator(self._epochs)
 
     def set_epoch(self, epoch: int) -> None:

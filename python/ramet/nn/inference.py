@@ -34,6 +34,7 @@ from ramet import _core
 from ramet._support.arguments import as_int, as_memory
 from ramet._support.memory import available_memory
 from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
+from ramet._support.openmp import share_cores
 from ramet._support.tensors import to_tensor
 from ramet.dtypes import dtype_name
 from ramet.loading.neighbor_loader import NeighborLoader
@@ -95,6 +96,7 @@ def layerwise(
     when it runs again; OSError where the disk is too small.
     """
     require_whole(as_graph(graph))
+    share_cores(torch.get_num_threads())
     layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:

@@ -15,6 +15,7 @@ from torch_geometric.sampler.base import SubgraphType
 from ramet._support.arguments import shortened
 from ramet._support.log import warn_once
 from ramet._support.memory import FaultWatch
+from ramet._support.openmp import share_cores
 from ramet.graph import Graph
 from ramet.loading.batch import Batch
 from ramet.loading.loader import Loader
@@ -180,6 +181,7 @@ class EngineLoader(DataLoader):
         engine = self._engine
         served = self._served  # by this engine, whatever another loop asks for meanwhile
         watch = FaultWatch()
+        share_cores(engine._core.max_threads)
         for number, (order, offsets) in enumerate(explicit_batches(self)):
             stream = engine._core.start(epoch ^ number, 0, order, offsets)
             try:
