@@ -47,23 +47,13 @@ def peers_of(chosen, store: Path, known: dict = PEERS) -> Iterator[dict[str, tup
         yield samplers
 
 
-def count_edges(batch) -> int:
-    return sum(len(block.indices) for block in batch.blocks)
-
-
 def size_of(batch) -> tuple[int, int]:
     """Nodes and edges."""
-    return batch.blocks[0].num_src, count_edges(batch)
+    return batch.blocks[0].num_src, sum(len(block.indices) for block in batch.blocks)
 
 
 def label(sampler: str, threads: int) -> str:
     return f"{sampler}, {threads} thread{'s' if threads > 1 else ''}"
-
-
-def seed_batches(graph, count: int, seed: int) -> list[np.ndarray]:
-    """`count` batches of distinct training nodes: BATCH, or all where there are fewer."""
-    random = np.random.default_rng(seed)
-    return [random.permutation(graph.split("train"))[:BATCH] for _ in range(count)]
 
 
 class Sizes:
@@ -95,13 +85,16 @@ class Sizes:
 
 
 class Measure:
-    """Rates of one fanout on one graph, in M edges/s."""
+    """Rates of one fanout on one graph, in M edges/s. rows: what the names of its samplers end with. time, times: the
+    rule of times, and each training node's own."""
 
-    def __init__(self, graph, fanouts, batches: int, sizes: Sizes):
+    def __init__(self, graph, fanouts, batches: int, sizes: Sizes, rows: str = "", time=None, times=None):
         self.graph, self.fanouts, self.batches, self.sizes = graph, fanouts, batches, sizes
+        self._rows, self._time, self._times = rows, time, times
         self._epoch = itertools.count()
+        arguments = {"shuffle": True, "tables": (), "time": time, "input_time": times}
         self._loaders = {
-            threads: ramet.NeighborLoader(graph, fanouts, "train", BATCH, shuffle=True, threads=threads, tables=())
+            threads: ramet.NeighborLoader(graph, fanouts, "train", BATCH, threads=threads, **arguments)
             for threads in THREADS
         }
 
@@ -109,25 +102,29 @@ class Measure:
         """{(sampler, threads): measurement}."""
         result = {}
         for threads in THREADS:
-            result["NeighborLoader", threads] = partial(self.loader, threads)
-            result["ramet.sample", threads] = partial(self.sample, threads)
+            result[f"NeighborLoader{self._rows}", threads] = partial(self.loader, threads)
+            result[f"ramet.sample{self._rows}", threads] = partial(self.sample, threads)
         return result | self.sizes.turns_of_peers()
 
     def loader(self, threads: int) -> float:
         """From the start of an epoch's iterator to its n-th batch."""
         elapsed, sizes = first_batches(self._loaders[threads], self.batches, size_of)
-        self.sizes.add("NeighborLoader", *sizes)
-        return sum(edges for _, edges in sizes) / elapsed / 1e6
+        return self._rate("NeighborLoader", elapsed, sizes)
 
     def sample(self, threads: int) -> float:
-        seeds = seed_batches(self.graph, self.batches, next(self._epoch))
-        begin, edges = time.perf_counter(), 0
-        for step in range(self.batches):
-            batch = ramet.sample(self.graph, seeds[step], self.fanouts, step=step, threads=threads)
-            edges += count_edges(batch)
-        elapsed = time.perf_counter() - begin
-        self.sizes.add("ramet.sample", size_of(batch))
-        return edges / elapsed / 1e6
+        """Of batches of distinct training nodes: BATCH, or all where there are fewer."""
+        random, train, sizes = np.random.default_rng(next(self._epoch)), self.graph.split("train"), []
+        chosen = [random.permutation(len(train))[:BATCH] for _ in range(self.batches)]
+        begin = time.perf_counter()
+        for step, seeds in enumerate(chosen):
+            of_seeds = None if self._times is None else self._times[seeds]
+            given = {"step": step, "threads": threads, "time": self._time, "input_time": of_seeds}
+            sizes.append(size_of(ramet.sample(self.graph, train[seeds], self.fanouts, **given)))
+        return self._rate("ramet.sample", time.perf_counter() - begin, sizes)
+
+    def _rate(self, call: str, elapsed: float, sizes: list) -> float:
+        self.sizes.add(f"{call}{self._rows}", *sizes)
+        return sum(edges for _, edges in sizes) / elapsed / 1e6
 
 
 def measure_fanouts(name, graph, fanouts, peers, chosen, report) -> list[list]:

@@ -11,17 +11,12 @@ of them. Compare edges/s. Peers run in processes of their own that take turns wi
 
 from __future__ import annotations
 
-import itertools
-import time
-from functools import partial
-
-import numpy as np
 from graphs import with_times
-from harness import Figure, Report, arrays, benchmark, first_batches, interleave, products
+from harness import Figure, Report, arrays, benchmark, interleave, products
 from temporal_data import KINDS, random_times
 
 import ramet
-from sampling import BATCH, THREADS, Sizes, label, peers_of, size_of
+from sampling import THREADS, Measure, Sizes, label, peers_of
 
 FANOUTS = [15, 10, 5]
 RULE = ramet.Time("time", comparison="<")
@@ -30,53 +25,15 @@ ROWS = {"sorted rows": True, "unsorted rows": False}
 BEST = "NeighborLoader, sorted rows"
 
 
-class Measure:
-    """Rates on one graph, in M edges/s. `rows`: what the names of its samplers end with."""
-
-    def __init__(self, graph, times_of_seeds, batches: int, sizes: Sizes, rows: str):
-        self.graph, self.times, self.batches, self.sizes, self.rows = graph, times_of_seeds, batches, sizes, rows
-        self._turn = itertools.count()
-        arguments = {"shuffle": True, "tables": (), "time": RULE, "input_time": times_of_seeds}
-        self._loaders = {
-            threads: ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, threads=threads, **arguments)
-            for threads in THREADS
-        }
-
-    def variants(self) -> dict:
-        """{(sampler, threads): measurement}."""
-        result = {}
-        for threads in THREADS:
-            result[f"NeighborLoader, {self.rows}", threads] = partial(self.loader, threads)
-            result[f"ramet.sample, {self.rows}", threads] = partial(self.sample, threads)
-        return result
-
-    def loader(self, threads: int) -> float:
-        """From the start of an epoch's iterator to its n-th batch."""
-        elapsed, sizes = first_batches(self._loaders[threads], self.batches, size_of)
-        return self._rate("NeighborLoader", elapsed, sizes)
-
-    def sample(self, threads: int) -> float:
-        random, train, sizes = np.random.default_rng(next(self._turn)), self.graph.split("train"), []
-        begin = time.perf_counter()
-        for step in range(self.batches):
-            chosen = random.permutation(len(train))[:BATCH]
-            given = {"time": RULE, "input_time": self.times[chosen]}
-            sizes.append(size_of(ramet.sample(self.graph, train[chosen], FANOUTS, step=step, threads=threads, **given)))
-        return self._rate("ramet.sample", time.perf_counter() - begin, sizes)
-
-    def _rate(self, call: str, elapsed: float, sizes: list) -> float:
-        self.sizes.add(f"{call}, {self.rows}", *sizes)
-        return sum(edges for _, edges in sizes) / elapsed / 1e6
-
-
 def measure(kind: str, store, peers: dict, chosen, report: Report) -> list[list]:
     batches, of_peer, repetitions = (1, 1, 1) if chosen.small else (8, 1, 3)
     times_of_seeds = random_times(arrays(store), kind).seeds
     sizes = Sizes({name: peer for name, peer in peers.items() if name.endswith(kind)}, FANOUTS, of_peer)
     variants = {}
     for rows, sort in ROWS.items():
-        variants |= Measure(with_times(store, kind, sort), times_of_seeds, batches, sizes, rows).variants()
-    figures = interleave(variants | sizes.turns_of_peers(), repetitions)
+        graph = with_times(store, kind, sort)
+        variants |= Measure(graph, FANOUTS, batches, sizes, f", {rows}", RULE, times_of_seeds).variants()
+    figures = interleave(variants, repetitions)
     lines = []
     for (sampler, threads), figure in figures.items():
         name = label(sampler.removesuffix(f", times of {kind}"), threads)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fails when an include or an import goes against the layers of ARCHITECTURE.md, or its table against this file.
+"""Fails when an include or an import goes against the layers of ARCHITECTURE.md, whose table lists their headers.
 
 A layer sees only layers below it: their public headers in include/ramet/, and of src/<layer>/ the
-shared internal ones that EXPORTS lists. Public headers and the bindings see public headers alone.
+shared internal ones. Public headers and the bindings see public headers alone.
 A package of python/ramet imports packages on lower floors alone: FLOORS. An import in a function is for what
 `import ramet` does not load: DEFERRED.
 A source of more than LONGEST lines is an error, too: C++, CUDA, Python or shell, tests included.
@@ -31,40 +31,12 @@ BELOW = {
     "nn": ("tables",),
     "loader": ("sampling", "nn"),
 }
-# include/ramet/<name>.h: the API.
-PUBLIC_HEADERS = {
-    "base": "error isa array content_hash mersenne_twister placement progress random row_list row_order buffer_pool "
-    "version",
-    "storage": "pages row_files row_reader shared_memory store store_writer",
-    "graph": "graph csc derived_arrays external_csc external_order generate id_map node_ids node_rows ownership part",
-    "kernels": "cuda",
-    "device": "cuda_memory device_pieces",
-    "exchange": "exchange",
-    "tables": "table cache_hits cuda_table device_table record_table row_exchange table_rows whole_table",
-    "sampling": "sample_options sampler induced cuda_sampler fingerprint negatives subgraphs walks",
-    "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
-    "loader": "loader cooperative_loader links table_request",
-}
-# src/<layer>/<name>.h: internal, but layers above may include them.
-EXPORTS = {
-    "base": "block_sum dependent_lanes digest draw_keys exponential_lanes fanout first_where free_list function_ref "
-    "grow_array half huge_vector lanes_scalar listed_rows narrow narrow_value normal parallel per_process "
-    "permutation prefetch rejection row_groups scale sorted_search thread_note utf8 system/core_wait "
-    "system/mapping system/memory_map system/populate system/posix system/reserved_memory system/space "
-    "system/writable_pages",
-    "storage": "chunked_write growing_memory npy row_reader/direct_block row_reader/piece_reader row_writer "
-    "unnamed_file",
-    "kernels": "kernels adam_rates cuda_backend cuda_csc cuda_edge_sums cuda_named_rows cuda_negatives cuda_pieces "
-    "cuda_row_regions cuda_rows cuda_sampling cuda_walks pair_rules renumbering walk_rules cpu/aggregate cpu/attention "
-    "cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update cpu/weighted_scan",
-    "device": "device_memory",
-    "exchange": "asked_nodes incoming_ids message routes",
-    "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_positions "
-    "device/named_rows device/placement_plan",
-    "sampling": "cooperative_sampler node_index links/cuda_negatives links/edge_finder rows",
-}
-LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}
-EXPORTED = {f"src/{layer}/{stem}.h" for layer, stems in EXPORTS.items() for stem in stems.split()}
+# {layer: (public headers, internal ones that layers above may include, too)}, as ARCHITECTURE.md's table has them.
+ROW = re.compile(r"^\| (\w+) \| [^|]+ \| `([^`|]*)` \| (?:`([^`|]*)`)? ?\|$", re.MULTILINE)
+ROWS = ROW.findall((Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+HEADERS = {layer: (public.split(), shared.split()) for layer, public, shared in ROWS}
+LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer in BELOW for stem in HEADERS[layer][0]}
+EXPORTED = {f"src/{layer}/{stem}.h" for layer in BELOW for stem in HEADERS[layer][1]}
 
 # Packages and modules of python/ramet, from the ground up. Those of a line do not see each other, but for the first.
 FLOORS = (
@@ -160,7 +132,7 @@ def include_error(name: str, path: Path, home: str, root: Path) -> str | None:
     if path.parent == root / "include" / "ramet" and not public:
         return f'a public header may not see the private "{name}"'
     if not public and not exported and owner != home:
-        return f'{home} may not see the private "{name}" of {owner}; see EXPORTS in tools/check_layers.py'
+        return f'{home} may not see the private "{name}" of {owner}; see the table in ARCHITECTURE.md'
     if owner not in all_below(home):
         return f'{home} may not see "{name}" of {owner}, which is not below it'
     return None
@@ -169,7 +141,7 @@ def include_error(name: str, path: Path, home: str, root: Path) -> str | None:
 def check_file(path: Path, root: Path) -> Iterator[tuple[int, str]]:
     home = home_of(path, root)
     if home is None:
-        yield 1, "belongs to no layer (see PUBLIC_HEADERS and BELOW in tools/check_layers.py)"
+        yield 1, "belongs to no layer (see the table in ARCHITECTURE.md, and BELOW in tools/check_layers.py)"
         return
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if CONDITIONAL_CUDA.match(line):
@@ -251,23 +223,6 @@ def python_errors(root: Path) -> Iterator[str]:
                 yield f"{path.relative_to(root)}:{number}: {error}"
 
 
-def table_errors(root: Path) -> Iterator[str]:
-    """What ARCHITECTURE.md's table of layers says otherwise than this file."""
-    path = root / "ARCHITECTURE.md"
-    if not path.is_file():
-        return
-    rows = re.findall(
-        r"^\| (\w+) \| [^|]+ \| `([^`|]*)` \| (?:`([^`|]*)`)? ?\|$", path.read_text(encoding="utf-8"), re.M
-    )
-    table = {layer: (public.split(), exports.split()) for layer, public, exports in rows}
-    for layer in BELOW:
-        wanted = tuple(sorted(lists.get(layer, "").split()) for lists in (PUBLIC_HEADERS, EXPORTS))
-        if layer not in table:
-            yield f"the table has no row for {layer}"
-        elif tuple(map(sorted, table[layer])) != wanted:
-            yield f"the row of {layer} lists {table[layer]}, tools/check_layers.py {wanted}"
-
-
 def guide_errors(root: Path) -> Iterator[str]:
     """Where include/ramet/README.md lists other headers than there are."""
     guide = root / "include/ramet/README.md"
@@ -289,7 +244,6 @@ def errors_of(root: Path) -> Iterator[str]:
     for path in sources(root, LAYERED, CPP):
         yield from (f"{path.relative_to(root)}:{number}: {message}" for number, message in check_file(path, root))
     yield from python_errors(root)
-    yield from (f"ARCHITECTURE.md: {message}" for message in table_errors(root))
     yield from (f"include/ramet/README.md: {message}" for message in guide_errors(root))
     yield from length_errors(root)
 

@@ -97,6 +97,17 @@ void for_each_hop(const Minibatch& batch, int edge_type, Body&& body) {
   }
 }
 
+// A value of each edge of all hops. write(relation, out): those of one.
+template <typename T, typename Write>
+Array merged(const Minibatch& batch, int edge_type, const Write& write) {
+  Array result = allocate(kDTypeOf<T>, num_edges(batch, edge_type));
+  auto* const out = static_cast<T*>(result.data);
+  for_each_hop(batch, edge_type, [&](const Block&, const Relation& relation, int64_t first) {
+    write(relation, out + first);
+  });
+  return result;
+}
+
 }  // namespace
 
 Array positions(const Relation& relation) {
@@ -162,30 +173,18 @@ std::vector<int64_t> num_sampled_edges(const Minibatch& batch, size_t edge_type)
 }
 
 Array merged_positions(const Minibatch& batch, int edge_type) {
-  Array result = allocate(DType::kInt64, num_edges(batch, edge_type));
-  auto* const out = static_cast<int64_t*>(result.data);
-  for_each_hop(batch, edge_type, [&](const Block&, const Relation& relation, int64_t first) {
-    write_positions(relation, out + first);
-  });
-  return result;
+  return merged<int64_t>(batch, edge_type, write_positions);
 }
 
 Array merged_edge_ids(const Graph& graph, const Minibatch& batch, int edge_type) {
-  Array result = allocate(DType::kInt64, num_edges(batch, edge_type));
-  auto* const out = static_cast<int64_t*>(result.data);
-  for_each_hop(batch, edge_type, [&](const Block&, const Relation& relation, int64_t first) {
-    write_edge_ids(type_of(graph, edge_type), relation, out + first);
+  const EdgeType& edges = type_of(graph, edge_type);
+  return merged<int64_t>(batch, edge_type, [&](const Relation& relation, int64_t* out) {
+    write_edge_ids(edges, relation, out);
   });
-  return result;
 }
 
 Array merged_edge_weights(const Minibatch& batch, int edge_type) {
-  Array result = allocate(DType::kFloat32, num_edges(batch, edge_type));
-  auto* const out = static_cast<float*>(result.data);
-  for_each_hop(batch, edge_type, [&](const Block&, const Relation& relation, int64_t first) {
-    write_edge_weights(relation, out + first);
-  });
-  return result;
+  return merged<float>(batch, edge_type, write_edge_weights);
 }
 
 Array merged_edge_index(const Graph& graph, const Minibatch& batch, int edge_type) {

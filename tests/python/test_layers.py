@@ -128,24 +128,6 @@ def test_bad_import_is_named(tmp_path, path, text, message):
     assert error.startswith(f"{path}:{message}")
 
 
-ROW = "| {} | what it holds | `{}` | {}|\n"
-
-
-def table(changed: dict[str, tuple[str, str]]) -> str:
-    """ARCHITECTURE.md's table as tools/check_layers.py has it, but for the rows of `changed`."""
-    rows = {layer: (CHECKER.PUBLIC_HEADERS.get(layer, ""), CHECKER.EXPORTS.get(layer, "")) for layer in CHECKER.BELOW}
-    return "".join(
-        ROW.format(layer, public, f"`{exports}` " * bool(exports))
-        for layer, (public, exports) in (rows | changed).items()
-    )
-
-
-def test_the_table_of_layers_is_compared(tmp_path):
-    assert check(tmp_path, GOOD | {"ARCHITECTURE.md": table({})}) == []
-    (error,) = check(tmp_path, {"ARCHITECTURE.md": table({"graph": ("graph csc", "")})})
-    assert error.startswith("ARCHITECTURE.md: the row of graph lists")
-
-
 def test_the_guide_lists_every_public_header(tmp_path):
     names = sorted(Path(path).name for path in GOOD if path.startswith("include/ramet/"))
     rows = [f"| [`{name}`]({name}) | what it has |\n" for name in names]

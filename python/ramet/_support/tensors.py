@@ -34,9 +34,14 @@ def to_tensor(array: np.ndarray):
     return torch.from_numpy(array)
 
 
+def is_tensor(value) -> bool:
+    """Whether it is torch's own Tensor, no subclass. Imports no torch."""
+    return type(value).__module__ == "torch"
+
+
 def in_place(tensor) -> np.ndarray:
     """The memory of a CPU tensor, to be written to. TypeError or ValueError where that cannot be."""
-    if type(tensor).__module__ != "torch":
+    if not is_tensor(tensor):
         raise TypeError(f"out is a {type(tensor).__name__}, not a numpy array or a torch tensor")
     if not tensor.is_cpu or not tensor.is_contiguous():
         raise ValueError(f"out lies on {tensor.device} with strides {tensor.stride()}, not C-contiguous on the CPU")

@@ -206,7 +206,8 @@ class _Pass:
     def _unsampled(self, node_type, ids):
         shared = {t: SharedSources(len(ids), self._new) for t in self.graph.edge_types}
         for begin in range(0, len(ids), self.batch_size):
-            chosen = np.array(ids[begin : begin + self.batch_size], np.int64)
+            chosen = ids[begin : begin + self.batch_size]
+            chosen = np.arange(chosen.start, chosen.stop) if isinstance(chosen, range) else np.array(chosen, np.int64)
             yield UnsampledBlock(self.graph, node_type, chosen, self.threads, shared, DelayedSums(self.memory))
 
     def in_place(self, rows):

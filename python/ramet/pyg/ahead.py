@@ -46,12 +46,14 @@ class Ahead:
     def device(self):
         return self._of_engine.get("device")
 
-    def options(self, source: Source) -> dict:
-        """Options for the engine's loader. ValueError for options that it does not support with rows of a Data."""
+    def options(self, source: Source, served: dict) -> dict:
+        """Options for the engine's loader, which gathers what is `served`. ValueError for options that it does not
+        support with rows of a Data."""
         features = as_features(self._of_engine.get("features", Features(decode=source.decode)))
         if "features" in self._of_engine and isinstance(source, DataSource):
             raise ValueError(f"features is {features}, but rows of a Data arrive as they are: pass a ramet.Graph")
-        return self._of_engine | {"features": features}
+        tables = {(t, of_key.name): of_key.rows for t, of_type in served.items() for of_key in of_type.values()}
+        return self._of_engine | {"features": features, "tables": tables, "ranks": False}
 
     def require_fused(self, is_fused: bool) -> None:
         """ValueError where PyG's code makes the batches, which has none of these."""

@@ -15,7 +15,6 @@ from torch_geometric.sampler.base import SubgraphType
 from ramet._support.arguments import shortened
 from ramet._support.log import warn_once
 from ramet._support.memory import FaultWatch
-from ramet._support.openmp import share_cores
 from ramet.graph import Graph
 from ramet.loading.batch import Batch
 from ramet.loading.loader import Loader
@@ -23,7 +22,7 @@ from ramet.loading.samplers import Sampler
 from ramet.pyg.ahead import Ahead
 from ramet.pyg.assembly import assemble
 from ramet.pyg.hooks import inherits
-from ramet.pyg.order import explicit_batches
+from ramet.pyg.order import engine_batches
 from ramet.pyg.remote import StoresSource
 from ramet.pyg.same_seeds import tell_of_same_seeds
 from ramet.pyg.sampler import RametSampler, random_epoch, sampler_output
@@ -172,25 +171,20 @@ class EngineLoader(DataLoader):
 
     def _native_options(self, served: dict) -> dict:
         """Of the engine's loader, whatever the seeds are."""
-        rows = {(t, of_key.name): of_key.rows for t, of_type in served.items() for of_key in of_type.values()}
-        return {"tables": rows, "ranks": False} | self._sampler.options() | self._ahead.options(self._sampler.source)
+        return self._sampler.options() | self._ahead.options(self._sampler.source, served)
 
     def _batches(self) -> Iterator:
-        epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
+        epoch = random_epoch(self.generator)
         self._sampler.source.renew(by_content=True)
         engine = self._engine
         served = self._served  # by this engine, whatever another loop asks for meanwhile
         watch = FaultWatch()
-        share_cores(engine._core.max_threads)
-        for number, (order, offsets) in enumerate(explicit_batches(self)):
-            stream = engine._core.start(epoch ^ number, 0, order, offsets)
-            try:
-                while (core := stream.next()) is not None:
-                    watch.step()
-                    data = self._finished(self._batch_of(core, engine), served)
-                    yield data.pin_memory() if pins else data
-            finally:
-                stream.close()
+
+        def finished(core):
+            watch.step()
+            return self._finished(self._batch_of(core, engine), served)
+
+        yield from engine_batches(self, engine, epoch, finished)
 
     def _finished(self, batch: Batch, served: dict):
         """The batch as the user gets it. served: the attributes that it has rows of."""

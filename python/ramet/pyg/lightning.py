@@ -28,16 +28,8 @@ class LightningNodeData(lightning.LightningNodeData):
     def dataloader(self, input_nodes, input_time=None, input_id=None, node_sampler=None, **kwargs):
         if self.loader == "full" or not isinstance(node_sampler, RametSampler):
             return super().dataloader(input_nodes, input_time, input_id, node_sampler, **kwargs)
-        return NeighborLoader(
-            self.data,
-            node_sampler.num_neighbors,
-            input_nodes,
-            input_time,
-            time_attr=None if node_sampler.time is None else node_sampler.time.table,
-            neighbor_sampler=node_sampler,
-            input_id=input_id,
-            **kwargs,
-        )
+        kwargs |= {"input_nodes": input_nodes, "input_time": input_time, "input_id": input_id}
+        return NeighborLoader(self.data, **_options(node_sampler), **kwargs)
 
 
 class LightningLinkData(lightning.LightningLinkData):
@@ -52,19 +44,16 @@ class LightningLinkData(lightning.LightningLinkData):
     def dataloader(self, input_edges, input_labels=None, input_time=None, input_id=None, link_sampler=None, **kwargs):
         if self.loader == "full" or not isinstance(link_sampler, RametSampler):
             return super().dataloader(input_edges, input_labels, input_time, input_id, link_sampler, **kwargs)
-        return LinkNeighborLoader(
-            self.data,
-            link_sampler.num_neighbors,
-            input_edges,
-            input_labels,
-            input_time,
-            time_attr=None if link_sampler.time is None else link_sampler.time.table,
-            neighbor_sampler=link_sampler,
-            input_id=input_id,
-            **kwargs,
-        )
+        kwargs |= {"edge_label_index": input_edges, "edge_label": input_labels, "edge_label_time": input_time}
+        return LinkNeighborLoader(self.data, **_options(link_sampler), input_id=input_id, **kwargs)
 
 
 def _sampler_of(data, kwargs: dict) -> RametSampler:
     """With those of `kwargs` that are its options, which are taken out."""
     return RametSampler(data, **{name: kwargs.pop(name) for name in _OF_SAMPLER & kwargs.keys()})
+
+
+def _options(sampler: RametSampler) -> dict:
+    """Arguments of a loader with this sampler."""
+    time_attr = None if sampler.time is None else sampler.time.table
+    return {"num_neighbors": sampler.num_neighbors, "time_attr": time_attr, "neighbor_sampler": sampler}

@@ -1,8 +1,8 @@
-"""The seeds of each batch, as a torch DataLoader's samplers choose them, as arrays for the engine."""
+"""The seeds of each batch, as a torch DataLoader's samplers choose them, as arrays for the engine; and its batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
 from ramet._support.arguments import shortened
+from ramet._support.openmp import share_cores
 
 CHUNK = 4096  # batches of a sampler that are asked for at once: a sampler may be endless
 
@@ -29,6 +30,20 @@ def explicit_batches(loader: DataLoader) -> Iterator[tuple[np.ndarray, np.ndarra
     batches = iter(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
     while chunk := [_as_positions(batch) for batch in islice(batches, CHUNK)]:
         yield np.concatenate(chunk), np.cumsum([0, *map(len, chunk)], dtype=np.int64)
+
+
+def engine_batches(loader: DataLoader, engine, epoch: int, finished: Callable) -> Iterator:
+    """The batches of the engine's loader for the seeds of `loader`: finished(batch of the engine), pinned if asked."""
+    pins = loader.pin_memory and torch.cuda.is_available()
+    share_cores(engine._core.max_threads)
+    for number, (order, offsets) in enumerate(explicit_batches(loader)):
+        stream = engine._core.start(epoch ^ number, 0, order, offsets)
+        try:
+            while (core := stream.next()) is not None:
+                data = finished(core)
+                yield data.pin_memory() if pins else data
+        finally:
+            stream.close()
 
 
 def _as_positions(batch) -> np.ndarray:

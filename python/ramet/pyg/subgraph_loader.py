@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import torch
 from torch.utils.data import DataLoader
 from torch_geometric.data import Data
 
 from ramet.pyg.ahead import Ahead
 from ramet.pyg.assembly import assemble
 from ramet.pyg.hooks import inherits
-from ramet.pyg.order import explicit_batches
+from ramet.pyg.order import engine_batches
 from ramet.pyg.sampler import random_epoch
 from ramet.pyg.source import Source, source_of
 from ramet.subgraphs.loader import SubgraphLoader
@@ -41,9 +40,8 @@ class SubgraphBatches(DataLoader):
     def _make_engine(self) -> None:
         ahead, (make, args, options) = self._ahead, self._made_by
         self._served = ahead.served(self.source)
-        tables = {(t, of_key.name): of_key.rows for t, of_type in self._served.items() for of_key in of_type.values()}
-        others = {"tables": tables, "ranks": False} | ahead.options(self.source)
-        self._engine: SubgraphLoader = make(self.source.graph, *args, **options, **others)
+        options = options | ahead.options(self.source, self._served)
+        self._engine: SubgraphLoader = make(self.source.graph, *args, **options)
 
     def __getstate__(self) -> dict:
         return {key: value for key, value in self.__dict__.items() if key not in ("_engine", "_served")}
@@ -60,15 +58,7 @@ class SubgraphBatches(DataLoader):
         """Torch's warning of many worker processes: there are none."""
 
     def _batches(self) -> Iterator[Data]:
-        epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
-        for number, (order, offsets) in enumerate(explicit_batches(self)):
-            stream = self._engine._core.start(epoch ^ number, 0, order, offsets)
-            try:
-                while (core := stream.next()) is not None:
-                    data = self._assembled(core)
-                    yield data.pin_memory() if pins else data
-            finally:
-                stream.close()
+        yield from engine_batches(self, self._engine, random_epoch(self.generator), self._assembled)
 
     def _made(self, numbers) -> Data:
         """The batch of some subgraphs, for a DataLoader that collates itself."""

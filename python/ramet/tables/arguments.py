@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ramet import _core
-from ramet._support.tensors import in_place
+from ramet._support.tensors import in_place, is_tensor
 from ramet.arrays import as_array, as_rows, to_integers
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
 
@@ -28,7 +28,7 @@ def _quantized(rows, scale) -> Quantized:
 def as_row_ids(ids) -> tuple[np.ndarray, tuple[int, ...]]:
     """(int64 ids in one dimension, the shape that they came in). What is int64 already goes by the general checks:
     they take longer than the gather of a thousand small rows."""
-    is_plain_tensor = type(ids).__module__ == "torch" and ids.is_cpu and not ids.requires_grad
+    is_plain_tensor = is_tensor(ids) and ids.is_cpu and not ids.requires_grad
     array = ids.numpy() if is_plain_tensor else ids
     is_int64 = type(array) is np.ndarray and array.ndim > 0 and array.dtype == np.int64
     if not (is_int64 and array.flags.c_contiguous and array.flags.aligned):
@@ -39,7 +39,7 @@ def as_row_ids(ids) -> tuple[np.ndarray, tuple[int, ...]]:
 
 def as_rows_of_ids(rows, ids_shape: tuple[int, ...]) -> np.ndarray:
     """Rows [*ids_shape, ...] with one dimension of ids."""
-    rows = as_array(rows.detach() if type(rows).__module__ == "torch" else rows, "rows")
+    rows = as_array(rows.detach() if is_tensor(rows) else rows, "rows")
     dimensions = len(ids_shape)
     if dimensions == 1:
         return rows

@@ -10,7 +10,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, as_path
-from ramet._support.tensors import to_tensor
+from ramet._support.tensors import is_tensor, to_tensor
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.ranks.ranks import OfRanks, Ranks
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
@@ -243,7 +243,7 @@ def _rows_like(ids, read: Callable[[np.ndarray], np.ndarray]):
     array, shape = as_row_ids(ids)
     rows = read(array)
     rows = rows.reshape(*shape, *rows.shape[1:])
-    return to_tensor(rows) if type(ids).__module__ == "torch" else rows
+    return to_tensor(rows) if is_tensor(ids) else rows
 
 
 def create_records(shape: tuple, dtype, *, location, ranks, **options) -> RecordTable:

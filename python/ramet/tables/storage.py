@@ -11,7 +11,7 @@ import numpy as np
 from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet._support.arguments import as_int
-from ramet._support.tensors import to_tensor
+from ramet._support.tensors import is_tensor, to_tensor
 from ramet.arrays import INT32_MAX
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, to_bfloat16
 from ramet.ranks.ranks import Ranks
@@ -169,7 +169,6 @@ class Storage:
         """See Table.gather."""
         if self.cache is not None and devices.is_on_device(ids):
             return self.cache.gather(ids, threads, dtype, out)
-        is_tensor = type(ids).__module__ == "torch"
         shape, wanted, buffer = (), None, None
 
         def check() -> tuple:
@@ -193,7 +192,7 @@ class Storage:
                 buffer[...] = bits(rows).reshape(buffer.shape)
             return out
         rows = rows if len(shape) == 1 else rows.reshape(shape + rows.shape[1:])
-        return to_tensor(rows) if is_tensor else rows
+        return to_tensor(rows) if is_tensor(ids) else rows
 
     def write(self, name: str, ids, rows, threads: int):
         """See Table.scatter and Table.add."""

@@ -269,25 +269,26 @@ bool aggregate_plain(const AggregateArgs& args, int64_t begin, int64_t end) {
   return aggregate_rows<L, PlainRows<L>>(args, begin, end);
 }
 
-template <typename L>
-AggregateKernels aggregate_kernels() {
-  return {L::kLanes, aggregate_plain<L>};
-}
-
-// Of lanes for each type of rows.
-template <typename Lanes>
-AggregateKernels aggregate_kernels_of(RowType type) {
+// What `kernels`, called with the lanes of a type of rows, gives for that type.
+template <typename Lanes, typename Kernels>
+auto of_lanes(RowType type, Kernels kernels) {
   switch (type) {
     case RowType::kFloat32:
-      return aggregate_kernels<typename Lanes::Float32>();
+      return kernels(typename Lanes::Float32());
     case RowType::kFloat64:
-      return aggregate_kernels<typename Lanes::Float64>();
+      return kernels(typename Lanes::Float64());
     case RowType::kBFloat16:
-      return aggregate_kernels<typename Lanes::BFloat16>();
+      return kernels(typename Lanes::BFloat16());
     case RowType::kFloat16:
-      return aggregate_kernels<typename Lanes::Float16>();
+      return kernels(typename Lanes::Float16());
   }
-  return {};
+  return decltype(kernels(typename Lanes::Float32())){};
+}
+
+template <typename Lanes>
+AggregateKernels aggregate_kernels_of(RowType type) {
+  return of_lanes<Lanes>(
+      type, []<typename L>(L) -> AggregateKernels { return {L::kLanes, aggregate_plain<L>}; });
 }
 
 }  // namespace

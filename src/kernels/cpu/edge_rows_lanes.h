@@ -195,25 +195,11 @@ bool run_columns(const EdgeRowsArgs& args, int64_t begin, int64_t end) {
   });
 }
 
-template <typename L>
-EdgeRowsKernels edge_rows_kernels() {
-  return {L::kLanes, EdgeDots<L>::run, run_columns<L, Ties>, run_columns<L, Matches>};
-}
-
-// Of lanes for each type of rows.
 template <typename Lanes>
 EdgeRowsKernels edge_rows_kernels_of(RowType type) {
-  switch (type) {
-    case RowType::kFloat32:
-      return edge_rows_kernels<typename Lanes::Float32>();
-    case RowType::kFloat64:
-      return edge_rows_kernels<typename Lanes::Float64>();
-    case RowType::kBFloat16:
-      return edge_rows_kernels<typename Lanes::BFloat16>();
-    case RowType::kFloat16:
-      return edge_rows_kernels<typename Lanes::Float16>();
-  }
-  return {};
+  return of_lanes<Lanes>(type, []<typename L>(L) -> EdgeRowsKernels {
+    return {L::kLanes, EdgeDots<L>::run, run_columns<L, Ties>, run_columns<L, Matches>};
+  });
 }
 
 }  // namespace

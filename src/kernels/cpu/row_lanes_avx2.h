@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "row_lanes.h"
+
 namespace ramet {
 namespace {
 
@@ -15,6 +17,20 @@ struct Avx2Floats {
   static constexpr int64_t kLanes = 8;
   static Vector load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Vector v) { _mm256_storeu_ps(p, v); }
+  static void stream(float* p, Vector v) { _mm256_stream_ps(p, v); }
+  static __m128i load_halves(const char* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  static void store_halves(char* p, __m128i v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v);
+  }
+  static void stream_halves(char* p, __m128i v) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p), v);
+  }
+  static Vector load_bytes(const char* p) {
+    const __m128i values = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(values));
+  }
   static Vector fill(float v) { return _mm256_set1_ps(v); }
   static Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
   static Vector sub(Vector a, Vector b) { return _mm256_sub_ps(a, b); }
@@ -40,28 +56,6 @@ struct Avx2Floats {
   static void fence() { _mm_sfence(); }
 };
 
-struct Avx2Float32 : Avx2Floats {
-  static constexpr int64_t kBytes = 4;
-  static Vector load(const char* p) { return _mm256_loadu_ps(reinterpret_cast<const float*>(p)); }
-  static void store(char* p, Vector v) { _mm256_storeu_ps(reinterpret_cast<float*>(p), v); }
-  static void stream(char* p, Vector v) { _mm256_stream_ps(reinterpret_cast<float*>(p), v); }
-};
-
-// Elements of 16 bits.
-template <typename Format>
-struct Avx2Halves : Avx2Floats {
-  static constexpr int64_t kBytes = 2;
-  static Vector load(const char* p) {
-    return Format::widen(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-  }
-  static void store(char* p, Vector v) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), Format::narrow(v));
-  }
-  static void stream(char* p, Vector v) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(p), Format::narrow(v));
-  }
-};
-
 struct Avx2BFloat16Format {
   static __m256 widen(__m128i v) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
@@ -83,18 +77,6 @@ struct Avx2Float16Format {
   static __m256 widen(__m128i v) { return _mm256_cvtph_ps(v); }
   static __m128i narrow(__m256 v) {
     return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  }
-};
-
-using Avx2BFloat16 = Avx2Halves<Avx2BFloat16Format>;
-using Avx2Float16 = Avx2Halves<Avx2Float16Format>;
-
-// Elements of 8 bits, which are loaded alone.
-struct Avx2Int8 : Avx2Floats {
-  static constexpr int64_t kBytes = 1;
-  static Vector load(const char* p) {
-    const __m128i values = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(values));
   }
 };
 
@@ -124,14 +106,7 @@ struct Avx2Float64 {
   static void fence() { _mm_sfence(); }
 };
 
-struct Avx2Lanes {
-  using Floats = Avx2Floats;
-  using Float32 = Avx2Float32;
-  using Float64 = Avx2Float64;
-  using BFloat16 = Avx2BFloat16;
-  using Float16 = Avx2Float16;
-  using Int8 = Avx2Int8;
-};
+using Avx2Lanes = RowLanes<Avx2Floats, Avx2Float64, Avx2BFloat16Format, Avx2Float16Format>;
 
 }  // namespace
 }  // namespace ramet

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "row_lanes.h"
+
 namespace ramet {
 namespace {
 
@@ -14,6 +16,20 @@ struct Avx512Floats {
   static constexpr int64_t kLanes = 16;
   static Vector load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Vector v) { _mm512_storeu_ps(p, v); }
+  static void stream(float* p, Vector v) { _mm512_stream_ps(p, v); }
+  static __m256i load_halves(const char* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static void store_halves(char* p, __m256i v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
+  static void stream_halves(char* p, __m256i v) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
+  }
+  static Vector load_bytes(const char* p) {
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(values));
+  }
   static Vector fill(float v) { return _mm512_set1_ps(v); }
   static Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
   static Vector sub(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
@@ -38,28 +54,6 @@ struct Avx512Floats {
   static void fence() { _mm_sfence(); }
 };
 
-struct Avx512Float32 : Avx512Floats {
-  static constexpr int64_t kBytes = 4;
-  static Vector load(const char* p) { return _mm512_loadu_ps(p); }
-  static void store(char* p, Vector v) { _mm512_storeu_ps(p, v); }
-  static void stream(char* p, Vector v) { _mm512_stream_ps(reinterpret_cast<float*>(p), v); }
-};
-
-// Elements of 16 bits.
-template <typename Format>
-struct Avx512Halves : Avx512Floats {
-  static constexpr int64_t kBytes = 2;
-  static Vector load(const char* p) {
-    return Format::widen(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-  }
-  static void store(char* p, Vector v) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), Format::narrow(v));
-  }
-  static void stream(char* p, Vector v) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(p), Format::narrow(v));
-  }
-};
-
 struct Avx512BFloat16Format {
   static __m512 widen(__m256i v) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
@@ -79,18 +73,6 @@ struct Avx512Float16Format {
   static __m512 widen(__m256i v) { return _mm512_cvtph_ps(v); }
   static __m256i narrow(__m512 v) {
     return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  }
-};
-
-using Avx512BFloat16 = Avx512Halves<Avx512BFloat16Format>;
-using Avx512Float16 = Avx512Halves<Avx512Float16Format>;
-
-// Elements of 8 bits, which are loaded alone.
-struct Avx512Int8 : Avx512Floats {
-  static constexpr int64_t kBytes = 1;
-  static Vector load(const char* p) {
-    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(values));
   }
 };
 
@@ -121,14 +103,8 @@ struct Avx512Float64 {
   static void fence() { _mm_sfence(); }
 };
 
-struct Avx512Lanes {
-  using Floats = Avx512Floats;
-  using Float32 = Avx512Float32;
-  using Float64 = Avx512Float64;
-  using BFloat16 = Avx512BFloat16;
-  using Float16 = Avx512Float16;
-  using Int8 = Avx512Int8;
-};
+using Avx512Lanes =
+    RowLanes<Avx512Floats, Avx512Float64, Avx512BFloat16Format, Avx512Float16Format>;
 
 }  // namespace
 }  // namespace ramet

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "row_lanes.h"
+
 namespace ramet {
 namespace {
 
@@ -16,6 +18,18 @@ struct NeonFloats {
   static constexpr int64_t kLanes = 4;
   static Vector load(const float* p) { return vld1q_f32(p); }
   static void store(float* p, Vector v) { vst1q_f32(p, v); }
+  static void stream(float* p, Vector v) { store(p, v); }
+  static uint16x4_t load_halves(const char* p) {
+    return vld1_u16(reinterpret_cast<const uint16_t*>(p));
+  }
+  static void store_halves(char* p, uint16x4_t v) { vst1_u16(reinterpret_cast<uint16_t*>(p), v); }
+  static void stream_halves(char* p, uint16x4_t v) { store_halves(p, v); }
+  static Vector load_bytes(const char* p) {
+    uint32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    const int16x8_t wide = vmovl_s8(vcreate_s8(four));
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
+  }
   static Vector fill(float v) { return vdupq_n_f32(v); }
   static Vector add(Vector a, Vector b) { return vaddq_f32(a, b); }
   static Vector sub(Vector a, Vector b) { return vsubq_f32(a, b); }
@@ -36,26 +50,6 @@ struct NeonFloats {
   static void fence() {}
 };
 
-struct NeonFloat32 : NeonFloats {
-  static constexpr int64_t kBytes = 4;
-  static Vector load(const char* p) { return vld1q_f32(reinterpret_cast<const float*>(p)); }
-  static void store(char* p, Vector v) { vst1q_f32(reinterpret_cast<float*>(p), v); }
-  static void stream(char* p, Vector v) { store(p, v); }
-};
-
-// Elements of 16 bits.
-template <typename Format>
-struct NeonHalves : NeonFloats {
-  static constexpr int64_t kBytes = 2;
-  static Vector load(const char* p) {
-    return Format::widen(vld1_u16(reinterpret_cast<const uint16_t*>(p)));
-  }
-  static void store(char* p, Vector v) {
-    vst1_u16(reinterpret_cast<uint16_t*>(p), Format::narrow(v));
-  }
-  static void stream(char* p, Vector v) { store(p, v); }
-};
-
 struct NeonBFloat16Format {
   static float32x4_t widen(uint16x4_t v) { return vreinterpretq_f32_u32(vshll_n_u16(v, 16)); }
   static uint16x4_t narrow(float32x4_t v) {
@@ -70,20 +64,6 @@ struct NeonBFloat16Format {
 struct NeonFloat16Format {
   static float32x4_t widen(uint16x4_t v) { return vcvt_f32_f16(vreinterpret_f16_u16(v)); }
   static uint16x4_t narrow(float32x4_t v) { return vreinterpret_u16_f16(vcvt_f16_f32(v)); }
-};
-
-using NeonBFloat16 = NeonHalves<NeonBFloat16Format>;
-using NeonFloat16 = NeonHalves<NeonFloat16Format>;
-
-// Elements of 8 bits, which are loaded alone.
-struct NeonInt8 : NeonFloats {
-  static constexpr int64_t kBytes = 1;
-  static Vector load(const char* p) {
-    uint32_t four;
-    __builtin_memcpy(&four, p, sizeof four);
-    const int16x8_t wide = vmovl_s8(vcreate_s8(four));
-    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
-  }
 };
 
 struct NeonFloat64 {
@@ -108,14 +88,7 @@ struct NeonFloat64 {
   static void fence() {}
 };
 
-struct NeonLanes {
-  using Floats = NeonFloats;
-  using Float32 = NeonFloat32;
-  using Float64 = NeonFloat64;
-  using BFloat16 = NeonBFloat16;
-  using Float16 = NeonFloat16;
-  using Int8 = NeonInt8;
-};
+using NeonLanes = RowLanes<NeonFloats, NeonFloat64, NeonBFloat16Format, NeonFloat16Format>;
 
 }  // namespace
 }  // namespace ramet

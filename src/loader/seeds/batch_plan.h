@@ -31,10 +31,27 @@ class BatchPlan {
   // How many items the global batch of a step has.
   [[nodiscard]] virtual int64_t global_size(int64_t step) const = 0;
   // The items of the global batch, in order.
-  [[nodiscard]] virtual std::vector<int64_t> global_items(int64_t epoch, int64_t step) const = 0;
+  [[nodiscard]] std::vector<int64_t> global_items(int64_t epoch, int64_t step) const {
+    return items_of(epoch, step, {0, global_size(step)});
+  }
   // This rank's items, in order, and which of the global batch they are.
-  [[nodiscard]] virtual std::vector<int64_t> items(int64_t epoch, int64_t step) const = 0;
-  [[nodiscard]] virtual Slice slice(int64_t step) const = 0;
+  [[nodiscard]] std::vector<int64_t> items(int64_t epoch, int64_t step) const {
+    return items_of(epoch, step, slice(step));
+  }
+  [[nodiscard]] Slice slice(int64_t step) const {
+    return slice_of(global_size(step), rank_, world_);
+  }
+
+ protected:
+  BatchPlan(int rank, int world) : rank_(rank), world_(world) {}
+
+ private:
+  // Those of the global batch that are in the slice; the step exists.
+  [[nodiscard]] virtual std::vector<int64_t> items_of(int64_t epoch,
+                                                      int64_t step,
+                                                      const Slice& slice) const = 0;
+
+  int rank_, world_;
 };
 
 }  // namespace ramet

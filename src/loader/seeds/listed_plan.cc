@@ -24,7 +24,7 @@ void check_offsets(const BatchList& batches) {
 }  // namespace
 
 ListedPlan::ListedPlan(BatchList batches, int64_t num_items, int rank, int world)
-    : batches_(std::move(batches)), rank_(rank), world_(world) {
+    : BatchPlan(rank, world), batches_(std::move(batches)) {
   check_offsets(batches_);
   require_positions(batches_.order, num_items, "order");
 }
@@ -39,19 +39,9 @@ int64_t ListedPlan::global_size(int64_t step) const {
   return batches_.offsets[i + 1] - batches_.offsets[i];
 }
 
-Slice ListedPlan::slice(int64_t step) const {
-  return slice_of(global_size(step), rank_, world_);
-}
-
-std::vector<int64_t> ListedPlan::global_items(int64_t /*epoch*/, int64_t step) const {
-  return items_of(step, {0, global_size(step)});
-}
-
-std::vector<int64_t> ListedPlan::items(int64_t /*epoch*/, int64_t step) const {
-  return items_of(step, slice(step));
-}
-
-std::vector<int64_t> ListedPlan::items_of(int64_t step, const Slice& slice) const {
+std::vector<int64_t> ListedPlan::items_of(int64_t /*epoch*/,
+                                          int64_t step,
+                                          const Slice& slice) const {
   const auto begin =
       batches_.order.begin() + batches_.offsets[static_cast<size_t>(step)] + slice.begin;
   return {begin, begin + slice.size};

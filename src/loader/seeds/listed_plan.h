@@ -20,15 +20,13 @@ class ListedPlan final : public BatchPlan {
 
   [[nodiscard]] int64_t num_steps() const override;
   [[nodiscard]] int64_t global_size(int64_t step) const override;
-  [[nodiscard]] std::vector<int64_t> global_items(int64_t epoch, int64_t step) const override;
-  [[nodiscard]] std::vector<int64_t> items(int64_t epoch, int64_t step) const override;
-  [[nodiscard]] Slice slice(int64_t step) const override;
 
  private:
-  [[nodiscard]] std::vector<int64_t> items_of(int64_t step, const Slice& slice) const;
+  [[nodiscard]] std::vector<int64_t> items_of(int64_t epoch,
+                                              int64_t step,
+                                              const Slice& slice) const override;
 
   const BatchList batches_;
-  const int rank_, world_;
 };
 
 // kOutOfRange, "order[7] is 205, outside [0, 205) of the input nodes".

@@ -9,7 +9,8 @@
 
 namespace ramet {
 
-SeedPlan::SeedPlan(const SeedPlanOptions& options) : options_(options) {
+SeedPlan::SeedPlan(const SeedPlanOptions& options)
+    : BatchPlan(options.rank, options.world), options_(options) {
   require_at_least(options.batch_size, 1, "batch_size");
   require_at_least(options.world, 1, "world");
   require_at_least(options.rank, 0, "rank");
@@ -26,18 +27,6 @@ int64_t SeedPlan::num_steps() const {
 int64_t SeedPlan::global_size(int64_t step) const {
   require_index(step, num_steps(), "step");
   return std::min(options_.batch_size, options_.num_items - step * options_.batch_size);
-}
-
-Slice SeedPlan::slice(int64_t step) const {
-  return slice_of(global_size(step), options_.rank, options_.world);
-}
-
-std::vector<int64_t> SeedPlan::global_items(int64_t epoch, int64_t step) const {
-  return items_of(epoch, step, {0, global_size(step)});
-}
-
-std::vector<int64_t> SeedPlan::items(int64_t epoch, int64_t step) const {
-  return items_of(epoch, step, slice(step));
 }
 
 std::vector<int64_t> SeedPlan::items_of(int64_t epoch, int64_t step, const Slice& slice) const {

@@ -27,14 +27,11 @@ class SeedPlan final : public BatchPlan {
 
   [[nodiscard]] int64_t num_steps() const override;
   [[nodiscard]] int64_t global_size(int64_t step) const override;
-  [[nodiscard]] std::vector<int64_t> global_items(int64_t epoch, int64_t step) const override;
-  [[nodiscard]] std::vector<int64_t> items(int64_t epoch, int64_t step) const override;
-  [[nodiscard]] Slice slice(int64_t step) const override;
 
  private:
   [[nodiscard]] std::vector<int64_t> items_of(int64_t epoch,
                                               int64_t step,
-                                              const Slice& slice) const;
+                                              const Slice& slice) const override;
 
   SeedPlanOptions options_;
 };
