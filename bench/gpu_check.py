@@ -69,8 +69,12 @@ def check_steps(
 
 def cpp_tests(tests: Path, has_gpu: bool) -> Iterator[Step]:
     if tests.is_file():
-        by_line = ["stdbuf", "-oL"] if shutil.which("stdbuf") else []  # a test that hangs follows the last line
-        yield Step("C++ tests", [*by_line, str(tests), "--duration=true"], 120, 15, may_skip=not has_gpu)
+        yield Step("C++ tests", [*by_line(), str(tests), "--duration=true"], 120, 15, may_skip=not has_gpu)
+
+
+def by_line() -> list[str]:
+    """Before a command: it writes each line at once, so that a test that hangs follows the last one."""
+    return ["stdbuf", "-oL"] if shutil.which("stdbuf") else []
 
 
 def python_tests(environment: dict[str, str]) -> Iterator[Step]:
@@ -106,8 +110,9 @@ def cooperation(stores: Path, environment: dict[str, str], small: bool, has_gpu:
 
 def sanitize(tool: str, tests: Path) -> Step:
     options = ["--report-api-errors", "no"] if tool == "memcheck" else []  # tests make calls that fail, on purpose
-    command = [gpu_facts.sanitizer() or "compute-sanitizer", "--tool", tool, *options, "--error-exitcode", "1"]
-    command += [str(tests), "--test-case-exclude=random graphs*,*forked*"]  # more of what the others do
+    command = [*by_line(), gpu_facts.sanitizer() or "compute-sanitizer", "--tool", tool, *options]
+    command += ["--error-exitcode", "1", str(tests), "--duration=true"]
+    command += ["--test-case-exclude=random graphs*,*forked*"]  # more of what the others do
     return Step(f"compute-sanitizer {tool}", command, 120, 20, needs_gpu=True, is_extra=True)
 
 
