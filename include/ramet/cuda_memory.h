@@ -37,10 +37,12 @@ class CudaStream {
 // far. The stream of the next user waits for these events; no thread waits. Callers only declare
 // which stream uses a batch. A stream that is captured into a graph cannot record: the buffer stays
 // unused until a later call finds that the capture has ended. The graph keeps the buffer's address,
-// but does not keep the buffer. The thread that named a buffer's streams is the one that records on
-// them, as long as it lives: the driver cannot take an event while another thread begins or ends a
-// capture of its stream. A buffer that is released elsewhere stays unused until that thread's next
-// call of the pool.
+// but does not keep the buffer.
+//
+// Only the thread that names a caller's stream records on it, as long as that thread lives, and
+// only it may capture the stream: the driver crashes where an event comes while another thread
+// begins or ends a capture. A buffer that is released elsewhere stays unused until the next call
+// of that thread, also where memory is short.
 //
 // Forks: memory of a device does not survive a fork; in the child nothing is freed.
 // Failure: kNoSpace where the device has no memory left, after idle buffers were given up; kDevice.
@@ -60,7 +62,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 
   // Declares that these streams, and no others, use the buffer of `array` from now on. No streams
   // means that all work on it has finished. Arrays from outside a DevicePool are ignored.
-  static void set_users(const Array& array, std::vector<CudaStreamHandle> streams);
+  static void set_users(const Array& array, const std::vector<CudaStreamHandle>& streams);
   static void add_user(const Array& array, CudaStreamHandle stream);
 };
 

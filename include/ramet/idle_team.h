@@ -12,7 +12,7 @@ using OpenMpParallel = void (*)(void (*function)(void*),
                                 unsigned flags);
 
 // Gives a thread that does nothing else a team with `count` more threads, which sleep until the
-// process ends. Not where there are no threads left: then nothing happens.
+// process ends. Where there are not so many threads left nothing happens.
 //
 // libgomp's threads look for work for some milliseconds before they sleep, and 1,000 times at most
 // where it has more threads than there are processors. It knows its own threads alone. Where others

@@ -1,12 +1,12 @@
 #include "ramet/cuda_memory.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/free_list.h"
@@ -55,6 +55,53 @@ struct DeviceMemory {
   std::shared_ptr<EventCache> events;
 };
 
+// Streams of the engine, which nobody captures.
+class OwnStreams {
+ public:
+  void add(CudaStreamHandle stream) {
+    const std::lock_guard lock(mutex_);
+    streams_.insert(stream);
+  }
+  void remove(CudaStreamHandle stream) {
+    const std::lock_guard lock(mutex_);
+    streams_.erase(stream);
+  }
+  bool has(CudaStreamHandle stream) {
+    const std::lock_guard lock(mutex_);
+    return streams_.contains(stream);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<CudaStreamHandle> streams_;
+};
+
+OwnStreams& own_streams() {
+  static auto* const streams = new OwnStreams;  // never destroyed: threads may hold streams
+  return *streams;
+}
+
+// Lives as long as the calling thread, which a ThreadNote does not tell.
+const std::shared_ptr<const int>& life_of_thread() {
+  thread_local const auto life = std::make_shared<const int>(0);
+  return life;
+}
+
+// A stream that uses a buffer, and the thread that said so, which alone may mark what the stream
+// was given, as long as it lives. The engine's own streams are marked by any thread.
+struct User {
+  explicit User(CudaStreamHandle its_stream) : stream(its_stream) {
+    if (!own_streams().has(stream)) thread = life_of_thread();
+  }
+  [[nodiscard]] bool is_of_this_thread() const {
+    const std::shared_ptr<const int> life = thread.lock();
+    return life == nullptr || life == life_of_thread();
+  }
+
+  CudaStreamHandle stream;
+  std::weak_ptr<const int> thread;
+};
+
 // A buffer that is handed out.
 class InUse {
  public:
@@ -73,68 +120,62 @@ class InUse {
     }
     set_users({stream});
   }
-  void set_users(std::vector<CudaStreamHandle> streams) {
+  void set_users(const std::vector<CudaStreamHandle>& streams) {
     const std::lock_guard lock(mutex_);
-    users_ = std::move(streams);
-    named_by_ = gettid();
+    users_.assign(streams.begin(), streams.end());
   }
   void add_user(CudaStreamHandle stream) {
     const std::lock_guard lock(mutex_);
-    if (std::find(users_.begin(), users_.end(), stream) == users_.end()) users_.push_back(stream);
-    named_by_ = gettid();
+    const auto is_it = [=](const User& user) { return user.stream == stream; };
+    if (std::none_of(users_.begin(), users_.end(), is_it)) users_.emplace_back(stream);
   }
 
-  // Lets any thread finish() it.
-  void release_thread() {
+  // Whether finish() may get on in this thread.
+  bool is_of_this_thread() {
     const std::lock_guard lock(mutex_);
-    named_by_ = 0;
+    return std::any_of(users_.begin(), users_.end(),
+                       [](const User& user) { return user.is_of_this_thread(); });
+  }
+  // From now on it may in every thread.
+  void release_threads() {
+    const std::lock_guard lock(mutex_);
+    for (User& user : users_)
+      user.thread.reset();
   }
 
-  // Marks what its users were given so far. Nothing where a user records its work into a graph:
-  // then nothing can be marked. And nothing in other threads than the one that named the users, as
-  // long as it lives: it may begin a capture, and the driver crashes where the mark of another
-  // thread comes while a capture begins or ends.
+  // Marks what its users were given so far, but for those of other threads: one of these may begin
+  // a capture, and the driver crashes where another thread's mark comes while it does. Nor is
+  // anything marked where a stream records its work into a graph. The buffer, once all is.
   std::optional<DeviceMemory::Buffer> finish() {
     const std::lock_guard lock(mutex_);
-    if (is_anothers() || is_captured()) return std::nullopt;
-    try {
-      mark_uses();
-      return std::move(buffer_);
-    } catch (const Error&) {
-      // Of the default stream, while one that it waits for is captured.
-    }
-    for (; !buffer_.uses.empty(); buffer_.uses.pop_back())
-      events_->give_back(buffer_.uses.back().event);
-    return std::nullopt;
+    buffer_.uses.reserve(buffer_.uses.size() + users_.size());
+    std::erase_if(users_, [&](const User& user) {
+      return user.is_of_this_thread() && could_mark(user.stream);
+    });
+    if (!users_.empty()) return std::nullopt;
+    return std::move(buffer_);
   }
 
  private:
-  [[nodiscard]] bool is_anothers() const {
-    const bool lives = named_by_ != gettid() && tgkill(getpid(), named_by_, 0) == 0;
-    return lives && !users_.empty();
-  }
-  [[nodiscard]] bool is_captured() const {
+  bool could_mark(CudaStreamHandle stream) {
     const CudaRuntime& runtime = require_cuda().runtime;
-    return std::any_of(users_.begin(), users_.end(), [&](CudaStreamHandle stream) {
-      return runtime.is_capturing(device_, stream);
-    });
-  }
-  void mark_uses() {
-    const CudaRuntime& runtime = require_cuda().runtime;
-    buffer_.uses.reserve(users_.size());
-    for (const CudaStreamHandle stream : users_) {
-      const CudaEventHandle event = events_->take();
-      buffer_.uses.push_back({stream, event});
+    if (runtime.is_capturing(device_, stream)) return false;
+    const CudaEventHandle event = events_->take();
+    try {
       runtime.record(device_, event, stream);
+    } catch (const Error&) {  // of the default stream, while one that it waits for is captured
+      events_->give_back(event);
+      return false;
     }
+    buffer_.uses.push_back({stream, event});
+    return true;
   }
 
   const int device_;
   const std::shared_ptr<EventCache> events_;
   DeviceMemory::Buffer buffer_;
   std::mutex mutex_;
-  std::vector<CudaStreamHandle> users_;
-  pid_t named_by_ = 0;  // a thread
+  std::vector<User> users_;
 };
 
 class RecyclingDevicePool;
@@ -152,7 +193,7 @@ class RecyclingDevicePool final : public DevicePool {
   ~RecyclingDevicePool() override {
     if (getpid() != owner_) return;
     for (const auto& buffer : parked_)
-      buffer->release_thread();
+      buffer->release_threads();
     take_parked();  // what is still captured stays with the driver
   }
   RecyclingDevicePool(const RecyclingDevicePool&) = delete;
@@ -183,12 +224,16 @@ class RecyclingDevicePool final : public DevicePool {
 
   // Gives back the parked buffers that this thread may mark, whose captures have ended.
   void take_parked() {
-    std::vector<std::shared_ptr<InUse>> parked;
+    std::vector<std::shared_ptr<InUse>> taken;
     {
       const std::lock_guard lock(parked_mutex_);
-      parked.swap(parked_);
+      const auto others = std::partition(parked_.begin(), parked_.end(), [](const auto& buffer) {
+        return !buffer->is_of_this_thread();
+      });
+      taken.assign(others, parked_.end());
+      parked_.erase(others, parked_.end());
     }
-    for (const auto& buffer : parked)
+    for (const auto& buffer : taken)
       give_back(buffer);
   }
 
@@ -269,9 +314,12 @@ class PinnedPool final : public BufferPool {
 }  // namespace
 
 CudaStream::CudaStream(int device)
-    : device_(device), handle_(require_cuda().runtime.create_stream(device)) {}
+    : device_(device), handle_(require_cuda().runtime.create_stream(device)) {
+  own_streams().add(handle_);
+}
 
 CudaStream::~CudaStream() {
+  own_streams().remove(handle_);
   cuda_backend()->runtime.destroy_stream(device_, handle_);
 }
 
@@ -296,9 +344,9 @@ std::shared_ptr<DevicePool> DevicePool::shared(int device) {
   return pool;
 }
 
-void DevicePool::set_users(const Array& array, std::vector<CudaStreamHandle> streams) {
+void DevicePool::set_users(const Array& array, const std::vector<CudaStreamHandle>& streams) {
   if (auto* found = std::get_deleter<GiveBack>(array.owner)) {
-    found->buffer->set_users(std::move(streams));
+    found->buffer->set_users(streams);
     found->pool->take_parked();  // of this thread, which may neither allocate nor give back
   }
 }

@@ -152,14 +152,29 @@ TEST_CASE("a stream that is captured gets no memory") {
   CHECK(allocate(*pool, captured).data != nullptr);
 }
 
-TEST_CASE("what another thread releases is marked by the thread that named its streams") {
+// The engine's streams are marked by any thread. These stand for callers' streams.
+class CallersStream {
+ public:
+  CallersStream() : handle_(runtime().create_stream(0)) {}
+  ~CallersStream() { runtime().destroy_stream(0, handle_); }
+  CallersStream(const CallersStream&) = delete;
+  CallersStream& operator=(const CallersStream&) = delete;
+  [[nodiscard]] CudaStreamHandle handle() const { return handle_; }
+
+ private:
+  CudaStreamHandle handle_;
+};
+
+TEST_CASE("what another thread releases is marked by the thread that named its stream") {
   const auto pool = DevicePool::create(0);
-  const CudaStream maker(0), consumer(0);
+  const CudaStream maker(0);
+  const CallersStream first, second;
   Array batch = allocate(*pool, maker);
   const void* const address = batch.data;
   maker.synchronize();
-  DevicePool::set_users(batch, {consumer.handle()});
+  DevicePool::set_users(batch, {first.handle()});
   std::thread([&] {
+    DevicePool::add_user(batch, second.handle());  // which it may mark, but not the first
     batch = {};
     CHECK(allocate(*pool, maker).data != address);
   }).join();
@@ -169,7 +184,8 @@ TEST_CASE("what another thread releases is marked by the thread that named its s
 
 TEST_CASE("of a thread that has ended, any other marks what its streams did") {
   const auto pool = DevicePool::create(0);
-  const CudaStream maker(0), consumer(0);
+  const CudaStream maker(0);
+  const CallersStream consumer;
   Array batch;
   std::thread([&] {
     batch = allocate(*pool, maker);
@@ -179,9 +195,22 @@ TEST_CASE("of a thread that has ended, any other marks what its streams did") {
   CHECK(pool->bytes_in_use() == 0);
 }
 
+TEST_CASE("what the engine's streams use is marked at once, whoever releases it") {
+  const auto pool = DevicePool::create(0);
+  {
+    const CudaStream maker(0);
+    Array batch = allocate(*pool, maker);
+    std::thread([&] { batch = {}; }).join();
+    CHECK(pool->bytes_in_use() == 0);
+  }
+  const CudaStream other(0);
+  CHECK(allocate(*pool, other).data != nullptr);
+}
+
 TEST_CASE("captures may begin while another thread releases buffers") {
   constexpr int kCaptures = 20;
-  const CudaStream captured(0), maker(0);
+  const CallersStream captured;
+  const CudaStream maker(0);
   const auto pool = DevicePool::create(0);
   const int64_t bytes_of_one = [&] {
     const Array one = allocate(*pool, maker, 256);
@@ -206,11 +235,11 @@ TEST_CASE("captures may begin while another thread releases buffers") {
 }
 
 TEST_CASE("a pool that dies frees what waits for another thread") {
-  const CudaStream stream(0);
+  const CallersStream stream;
   const int64_t before = runtime().free_bytes(0);
   {
     auto pool = DevicePool::create(0);
-    Array batch = allocate(*pool, stream);
+    Array batch = pool->on(stream.handle())->allocate_array(DType::kUInt8, {kPoolBytes});
     pool.reset();
     std::thread([&] { batch = {}; }).join();
   }

@@ -14,11 +14,12 @@ _num_idle = 0  # that libgomp has in this process
 
 
 def share_cores(threads: int) -> None:
-    """Lets torch's threads sleep soon when they wait for each other, where `threads` others, of the engine, and they
+    """Lets torch's threads sleep soon when they wait for each other, where they and `threads` others, of the engine,
     are more than there are processors.
 
     By default libgomp spins for milliseconds, unless it has more threads than processors. So it gets as many idle
-    threads as it does not know of. Nothing happens without torch, with another OpenMP, or where the user has chosen.
+    threads as it does not know of, for as long as the process lives. Nothing happens without torch, with another
+    OpenMP, or where the user has chosen.
     """
     global _num_idle
     if threads <= _num_idle or "torch" not in sys.modules or any(name in os.environ for name in _CHOSEN):
@@ -36,5 +37,5 @@ def _parallel_of_libgomp() -> int | None:
         if hasattr(library, "kmp_set_blocktime"):  # of Intel's and LLVM's, which have libgomp's functions, too
             return None
         return ctypes.cast(library.GOMP_parallel, ctypes.c_void_p).value
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, TypeError):  # TypeError: a package without a file
         return None

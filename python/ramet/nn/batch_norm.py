@@ -135,11 +135,11 @@ class _Normalize(torch.autograd.Function):
 
 def _backward_of_fixed(grad, x, weight, mean, variance, eps):
     """Gradients of x, weight and bias where mean and variance are constants. torch's kernel needs a row, and that of
-    GPUs the saved statistics, which it does not read."""
+    GPUs saved statistics, which it does not read."""
     if x.numel() == 0:
         return torch.zeros_like(x), torch.zeros_like(mean), torch.zeros_like(mean)
     return torch.ops.aten.native_batch_norm_backward(
-        grad.contiguous(), x, weight, mean, variance, mean, (variance + eps).rsqrt(), False, eps, [True, True, True]
+        grad.contiguous(), x, weight, mean, variance, mean, variance, False, eps, [True, True, True]
     )
 
 

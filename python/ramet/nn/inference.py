@@ -96,7 +96,6 @@ def layerwise(
     when it runs again; OSError where the disk is too small.
     """
     require_whole(as_graph(graph))
-    share_cores(torch.get_num_threads())
     layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:
@@ -104,6 +103,7 @@ def layerwise(
     pass_ = _Pass(
         graph, batch_size, dtype or _dtype(model), torch.device(device), threads, folder, as_memory(memory, 1)
     )
+    share_cores(pass_.threads)
     with _evaluating([model, *layers]), torch.no_grad():
         targets = pass_.targets(nodes, len(layers))
         for i, (layer, nodes_of) in enumerate(zip(layers, targets, strict=True)):

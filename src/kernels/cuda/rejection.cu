@@ -14,8 +14,8 @@ struct RowOfTries {
   CudaRow place;
 };
 
-// Weights of a row, of which the lanes keep the first: each is read once, then, over the bus where
-// they are on the host.
+// Weights of a row. Lanes keep those of a row of up to 128, which are then read once: they may be
+// on the host.
 class RowWeights {
  public:
   __device__ RowWeights(const CudaTries& args, const RowOfTries& row) : args_(args), row_(row) {
@@ -35,7 +35,7 @@ class RowWeights {
     return result;
   }
 
-  // The weight at `x`, another one for each lane of the warp.
+  // The weight at `x`, which may differ by lane. The whole warp calls it.
   __device__ double at(int64_t x) const {
     if (row_.degree > int64_t{kWarp} * kKept) return load(x);
     double result = 0;
@@ -95,7 +95,7 @@ __device__ bool has_all_in_edges(const CudaTries& args, const RowOfTries& row) {
 
 // begin(row), and then take(row, x, size) with each accepted position until k were taken; `size`
 // were before. The whole warp calls them, and take() says whether it takes x. Returns what was
-// drawn of destination number `i`.
+// drawn of row `i`.
 template <typename Begin, typename Take>
 __device__ CudaDrawn
 draw_by_tries(const CudaTries& args, int64_t i, const Begin& begin, const Take& take) {
