@@ -31,9 +31,10 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     if isinstance(table, EdgeTable) and table.weight is not None:
         made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
     if table.normalize:
-        floating = {
-            name: Normalized(v) for name, v in made.items() if v.dtype.kind == "f" and name in table_columns(table)
-        }
+        of_features = table_columns(table)
+        floating = {name: Normalized(v) for name, v in made.items() if name in of_features and _is_floating(v.dtype)}
+        if not floating:
+            raise ValueError(f"{what}: normalize=True is for floating tables of features, and there are none")
         made |= floating
         scan(rows, floating.values())
     return made
@@ -61,8 +62,11 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
     dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     if categories:
         return Mixed(what, columns, dtype, shape, rows.location, categories)
-    floating = dtype.kind == "f" or dtype == bfloat16
-    return Values(what, columns, dtype, shape, rows.location, null=np.nan if floating else None)
+    return Values(what, columns, dtype, shape, rows.location, null=np.nan if _is_floating(dtype) else None)
+
+
+def _is_floating(dtype: np.dtype) -> bool:
+    return dtype.kind == "f" or dtype == bfloat16
 
 
 def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:

@@ -96,7 +96,8 @@ def refuse_options(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(
-                f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own split="
+                f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own "
+                + ("normalize=" if name == "normalize" else "split=")
             )
 
 
