@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ramet._support.arguments import INT64_MAX, as_int, shortened
+from ramet.building.keys import is_text
 from ramet.building.node_ids import NULL, NodeIds
 from ramet.building.scratch import Scratch
 from ramet.dtypes import bfloat16, convert
@@ -205,8 +206,10 @@ class Times(Values):
             self.unit = arrow_type.unit
         elif pa.types.is_date(arrow_type):
             self.unit = "s" if pa.types.is_date32(arrow_type) else "ms"
+        elif is_text(arrow_type):
+            self.unit = "us"
         elif not (pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
-            self.unit = "us"  # of texts
+            raise TypeError(f"{what}: column {column!r} is of {arrow_type}, expected times, numbers or text")
 
     def numbers(self, first: int, column: Column, array) -> np.ndarray:
         import pyarrow.compute as pc
