@@ -29,11 +29,12 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     if table.time is not None:
         made["time"] = Times(f"{what}: time", table.time, rows, null=FROM_THE_BEGINNING)
     if isinstance(table, EdgeTable) and table.weight is not None:
-        made["weight"] = _features(f"{what}: weight", "weight", (table.weight,), rows, scratch, None)
+        made["weight"] = _weight(f"{what}: weight", table.weight, rows, scratch, is_sum=table.duplicates == "sum")
     if table.normalize:
-        floating = {
-            name: Normalized(v) for name, v in made.items() if v.dtype.kind == "f" and name in table_columns(table)
-        }
+        of_features = table_columns(table)
+        floating = {name: Normalized(v) for name, v in made.items() if name in of_features and _is_floating(v.dtype)}
+        if not floating:
+            raise ValueError(f"{what}: normalize=True is for floating tables of features, and there are none")
         made |= floating
         scan(rows, floating.values())
     return made
@@ -61,8 +62,24 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
     dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     if categories:
         return Mixed(what, columns, dtype, shape, rows.location, categories)
-    floating = dtype.kind == "f" or dtype == bfloat16
-    return Values(what, columns, dtype, shape, rows.location, null=np.nan if floating else None)
+    return Values(what, columns, dtype, shape, rows.location, null=np.nan if _is_floating(dtype) else None)
+
+
+def _is_floating(dtype: np.dtype) -> bool:
+    return dtype.kind == "f" or dtype == bfloat16
+
+
+def _weight(what: str, column: Column, rows: TypedRows, scratch: Scratch, is_sum: bool) -> Values:
+    own = rows.type_of(column)
+    if is_text(own):  # whose categories would be no weights
+        value = rows.texts_among_numbers.get(column)
+        raise TypeError(f"{what}: column {column!r} is text, expected numbers" + (f"; it has {value}" if value else ""))
+    dtype = None
+    if is_sum:  # which narrower types may not hold
+        numbers = _numpy_type(what, column, own)
+        wide = np.float32 if numbers.kind == "f" else np.uint64 if numbers == np.uint64 else np.int64
+        dtype = np.result_type(numbers, wide)
+    return _features(what, "weight", (column,), rows, scratch, dtype)
 
 
 def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:

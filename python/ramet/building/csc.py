@@ -54,7 +54,7 @@ class CscBuilder:
             is_first = np.concatenate(([True], (row[1:] != row[:-1]) | (source[1:] != source[:-1])))[: len(ids)]
             kept[ids[is_first]] = True
             if weight is not None and len(ids):
-                weight[ids[is_first]] = np.add.reduceat(weight[ids], np.flatnonzero(is_first))
+                weight[ids[is_first]] = _sums(weight[ids], np.flatnonzero(is_first), edges)
         edges.keep(kept, self._scratch, "are parallel to one before")
 
     def _ordered(self, src: np.ndarray, dst: np.ndarray) -> Ends:
@@ -128,6 +128,24 @@ class CscBuilder:
             ids = _ids_of(csc, begin, end)
             names[begin:end] = edges.rows[ids % len(edges.rows)] + (ids >= len(edges.rows)) * edges.num_rows
         csc.edge_ids = names
+
+
+def _sums(weights: np.ndarray, begins: np.ndarray, edges: Edges) -> np.ndarray:
+    """The sums of the weights from each of `begins` to the next. ValueError for one that their type does not hold."""
+    rounded = np.add.reduceat(weights.astype(np.float64), begins)
+    if weights.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            sums = rounded.astype(weights.dtype)
+        wrong = np.isinf(sums) & np.isfinite(rounded)
+    else:
+        sums = np.add.reduceat(weights, begins)
+        wrong = np.abs(rounded - sums) > 2.0**62  # what goes beyond 64 bits is off by 2^64
+    if wrong.any():
+        raise ValueError(
+            f"EdgeTable({edges.type!r}): duplicates='sum' adds weights up to {rounded[wrong][0]:g}, which "
+            f"{weights.dtype} does not hold"
+        )
+    return sums
 
 
 def require_equal(csc: Csc, edges: Edges) -> None:

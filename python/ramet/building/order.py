@@ -119,7 +119,7 @@ def _by_locality(counts: Counts, edges: Sequence[Edges]) -> dict[str, np.ndarray
     dst = np.concatenate([starts[of.type[2]] + of.dst for of in edges] or [np.empty(0, np.int64)])
     one = np.ones(2 * len(src), np.int8)
     matrix = coo_array((one, (np.concatenate([src, dst]), np.concatenate([dst, src]))), (total, total)).tocsr()
-    order = reverse_cuthill_mckee(matrix, symmetric_mode=True).astype(np.int64)
+    order = (reverse_cuthill_mckee(matrix, symmetric_mode=True) if total else src).astype(np.int64)
     return {
         name: order[(order >= starts[name]) & (order < starts[name] + count)] - starts[name]
         for name, count in counts.items()

@@ -56,7 +56,10 @@ class Splitter:
         if self._split is None:
             return {}
         named = _merged((_split_name(name), value) for name, value in self._split.items())
-        if all(np.ndim(value) == 0 for value in named.values()):
+        are_shares = {np.ndim(value) == 0 for value in named.values()}
+        if len(are_shares) == 2:
+            raise ValueError(f"{self._what} {shortened(self._split)} has shares and ids, expected one of them")
+        if are_shares != {False}:
             return self._by_share(named, count)
         return {name: find(value, f"{self._what} {name!r}") for name, value in named.items()}
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ramet._support.arguments import INT64_MAX, as_int, shortened
+from ramet.building.keys import is_text
 from ramet.building.node_ids import NULL, NodeIds
 from ramet.building.scratch import Scratch
 from ramet.dtypes import bfloat16, convert
@@ -162,14 +163,17 @@ class Normalized(Values):
     def __init__(self, values: Values):
         super().__init__(values.what, values.columns, values.dtype, values.shape, values.location)
         self._values = values
-        self._sum, self._squares = np.zeros(values.shape), np.zeros(values.shape)
-        self._count = np.zeros(values.shape)
+        values.dtype = np.dtype(np.float64)  # rounded once: narrow types may not hold what is normalized
+        self._origin = np.full(values.shape, np.nan)  # a value of each column: sums of differences to it cancel nothing
+        self._sum, self._squares, self._count = (np.zeros(values.shape) for _ in range(3))
 
     def take(self, first: int, arrays: Sequence[Any]) -> None:
         """Of the pass over all rows. Values that are not finite count for nothing."""
-        rows = self._values.rows(first, arrays).astype(np.float64)
+        rows = self._values.rows(first, arrays)
         finite = np.isfinite(rows)
-        rows[~finite] = 0
+        firsts = np.take_along_axis(rows, finite.argmax(axis=0, keepdims=True), axis=0)[0]
+        self._origin = np.where(np.isnan(self._origin) & finite.any(axis=0), firsts, self._origin)
+        rows = np.where(finite, rows - self._origin, 0)
         self._sum += rows.sum(axis=0)
         self._squares += (rows * rows).sum(axis=0)
         self._count += finite.sum(axis=0)
@@ -178,11 +182,11 @@ class Normalized(Values):
         count = np.maximum(self._count, 1)
         mean = self._sum / count
         deviation = np.sqrt(np.maximum(self._squares / count - mean * mean, 0))
-        return mean, np.where(deviation == 0, 1, deviation)
+        return mean + np.nan_to_num(self._origin), np.where(deviation == 0, 1, deviation)
 
     def rows(self, first: int, arrays: Sequence[Any]) -> np.ndarray:
         mean, deviation = self._moments()
-        return self._as_dtype((self._values.rows(first, arrays).astype(np.float64) - mean) / deviation, first)
+        return self._as_dtype((self._values.rows(first, arrays) - mean) / deviation, first)
 
     def about(self) -> dict:
         mean, deviation = self._moments()
@@ -202,8 +206,10 @@ class Times(Values):
             self.unit = arrow_type.unit
         elif pa.types.is_date(arrow_type):
             self.unit = "s" if pa.types.is_date32(arrow_type) else "ms"
+        elif is_text(arrow_type):
+            self.unit = "us"
         elif not (pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type)):
-            self.unit = "us"  # of texts
+            raise TypeError(f"{what}: column {column!r} is of {arrow_type}, expected times, numbers or text")
 
     def numbers(self, first: int, column: Column, array) -> np.ndarray:
         import pyarrow.compute as pc

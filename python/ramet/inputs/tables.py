@@ -78,7 +78,7 @@ class EdgeTable:
           the same values.
       duplicates: of edges with the same ends: "keep" all, "drop" all but the first, or "sum": the first stays, with the
           sum of their weights.
-      self_loops: whether edges from a node to itself stay.
+      self_loops: whether edges from a node to itself stay. False needs the same node type at both ends.
     """
 
     type: EdgeTypeName
@@ -102,7 +102,8 @@ class EdgeTable:
         edge_folder(self.type)
         _check_common(self, f"EdgeTable({self.type!r})")
         check_word(self.duplicates, EDGE_DUPLICATES, f"EdgeTable({self.type!r}): duplicates")
-        as_flag(self.self_loops, f"EdgeTable({self.type!r}): self_loops")
+        if not as_flag(self.self_loops, f"EdgeTable({self.type!r}): self_loops") and self.type[0] != self.type[2]:
+            raise ValueError(f"EdgeTable({self.type!r}): self_loops=False needs the same node type at both ends")
         if as_flag(self.undirected, f"EdgeTable({self.type!r}): undirected") and self.type[0] != self.type[2]:
             raise ValueError(f"EdgeTable({self.type!r}): undirected=True needs the same node type at both ends")
         if self.undirected and self.reverse is not None:

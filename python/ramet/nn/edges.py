@@ -104,8 +104,8 @@ class BlockEdges:
     @classmethod
     def from_edge_index(cls, edge_index, num_src: int, num_dst: int) -> BlockEdges:
         """The edges of integers [2, num_edges], (source; destination), in any order. `edge_order` then has the
-        position in `edge_index` of each edge: values of edges are of_edges[edge_order] in this order. It is None if
-        the order is the same."""
+        position in `edge_index` of each edge: values of edges are of_edges[edge_order] in this order, for `aggregate`
+        and `edge_softmax`; layers apply it themselves. It is None if the order is the same."""
         if isinstance(edge_index, torch.Tensor) and is_traced(edge_index):  # operators check what nobody can look at
             return cls._sorted(edge_index, num_src, num_dst)
         edge_checks.check_edge_index(edge_index, num_src, num_dst)

@@ -24,7 +24,10 @@ def map_new_rows(folder: str | os.PathLike, shape, dtype: torch.dtype) -> torch.
     """Rows whose values are 0. Raises OSError where the disk is too small."""
     num_bytes = math.prod(shape) * dtype.itemsize
     with tempfile.TemporaryFile(dir=os.fspath(folder)) as file:
-        os.posix_fallocate(file.fileno(), 0, num_bytes)  # or writing to the mapping would end the process
+        try:
+            os.posix_fallocate(file.fileno(), 0, num_bytes)  # or writing to the mapping would end the process
+        except OSError as error:
+            raise OSError(error.errno, f"{num_bytes:,} bytes of rows: {error.strerror}", os.fspath(folder)) from None
         mapping = _Mapping(file.fileno(), num_bytes)
         mapping.descriptor = os.dup(file.fileno())
     weakref.finalize(mapping, os.close, mapping.descriptor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -103,7 +104,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
     def _positions(self) -> Iterator[np.ndarray]:
         """The positions in `node_idx` of the seeds of each batch."""
         for order, offsets in explicit_batches(self):
-            yield from np.split(order, offsets[1:-1])
+            yield from (order[begin:end] for begin, end in pairwise(offsets))
 
     def _make(self, seeds: torch.Tensor, epoch: int, step: int) -> Batch:
         graph = self.source.graph

@@ -13,7 +13,7 @@ from ramet.building.contents import Building
 from ramet.building.plan import LEAST_MEMORY, Plan, make_plan, require_fit
 from ramet.dtypes import check_scale
 from ramet.inputs import layouts, objects, toml
-from ramet.inputs.tables import Description, EdgeTable, NodeTable
+from ramet.inputs.tables import Description, EdgeTable, NodeTable, table_columns
 from ramet.stores import readers
 
 
@@ -23,6 +23,7 @@ def build_tables(
     """Writes a store; options: those of Building. Returns what the user should know of it."""
     bound, beside = as_memory(memory, LEAST_MEMORY), os.path.dirname(os.path.abspath(path))
     out_edges = as_flag(out_edges, "out_edges")
+    _require_tables(description, dtype)
     _core.check_target(os.fsencode(path))
     building = Building(description, beside, memory=bound, dtype=dtype, progress=progress, **options)
     if bound is not None:
@@ -64,9 +65,17 @@ def plan(
         beside = os.path.dirname(beside)
     bound = as_memory(memory, LEAST_MEMORY)
     check_scale(scale)
+    _require_tables(description, dtype)
     options: dict = {"missing": missing, "dtype": dtype, "order": order, "sort_by": sort_by}
     opened = Building(description, beside, memory=bound, **options).open()
     return make_plan(opened, beside, bound, out_edges=as_flag(out_edges, "out_edges"), **options)
+
+
+def _require_tables(description: Description, dtype) -> None:
+    known = {name for table in (*description.nodes, *description.edges) for name in table_columns(table)}
+    unknown = [name for name in dtype if name not in known] if isinstance(dtype, Mapping) else []
+    if unknown:
+        raise KeyError(f"dtype names {unknown[0]!r}, but tables of features are {sorted(known)}")
 
 
 def described(source, nodes, edges, undirected) -> Description | None:
@@ -96,7 +105,8 @@ def refuse_options(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(
-                f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own split="
+                f"{name}= is for Planetoid's and .npz files; a NodeTable and an EdgeTable have their own "
+                + ("normalize=" if name == "normalize" else "split=")
             )
 
 

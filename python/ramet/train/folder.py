@@ -42,8 +42,8 @@ class RunFolder:
             self._unfinished(name).unlink(missing_ok=True)
 
     def write_metrics(self, metrics):
-        self._write(METRICS, json.dumps(metrics, indent=1) + "\n")
-        self._write(EPOCHS, _table(metrics["epochs"]))
+        self._write(METRICS, (json.dumps(metrics, indent=1) + "\n").encode())
+        self._write(EPOCHS, _table(metrics["epochs"]).encode())
 
     def read_metrics(self) -> dict | None:
         """The last metrics written; None if the run did not come that far."""
@@ -55,8 +55,9 @@ class RunFolder:
     def write_model(self, model):
         import torch
 
-        torch.save(model, self._unfinished(MODEL))
-        os.replace(self._unfinished(MODEL), self.path / MODEL)
+        content = io.BytesIO()  # a full disk is torch's RuntimeError, if torch writes the file
+        torch.save(model, content)
+        self._write(MODEL, content.getbuffer())
 
     def read_model(self) -> dict:
         """The arguments of write_model. ValueError for any other file."""
@@ -73,8 +74,11 @@ class RunFolder:
             raise ValueError(f"{path} is no model of `ramet train`, which has {', '.join(sorted(CONTENT))}")
         return found
 
-    def _write(self, name, text):
-        self._unfinished(name).write_text(text)
+    def _write(self, name, content):
+        try:
+            self._unfinished(name).write_bytes(content)
+        except OSError as error:  # of a full disk it names no file
+            raise OSError(error.errno, error.strerror, str(self.path / name)) from None
         os.replace(self._unfinished(name), self.path / name)
 
     def _unfinished(self, name):

@@ -167,6 +167,24 @@ def test_parallel_edges_loops_and_orders(tmp_path, memory, order):
     assert graph._core.reverse_type(("n", "to", "n")) == ("n", "to", "n")
 
 
+def test_a_graph_without_nodes_has_any_order(tmp_path):
+    for order in ("given", "degree", "locality"):
+        assert build(tmp_path, edges=[likes(*np.empty((2, 0), int))], order=order).num_nodes("a") == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "weights", "expected"),
+    [("u1", [200, 100], 300), ("f2", [6e4, 6e4], 12e4), ("i8", [2**62, 2**62], None), ("f4", [3e38, 3e38], None)],
+)
+def test_sums_of_weights_are_whole(tmp_path, dtype, weights, expected):
+    edges = likes([1, 1], [2, 2], more={"w": np.array(weights, dtype)}, weight="w", duplicates="sum")
+    if expected is None:
+        with pytest.raises(ValueError, match="adds weights up to"):
+            build(tmp_path, edges=[edges])
+    else:
+        assert build(tmp_path, edges=[edges]).table("weight", LIKES).numpy().tolist() == [expected]
+
+
 def test_an_order_that_memory_does_not_hold(tmp_path, monkeypatch):
     monkeypatch.setattr("ramet.building.order.BYTES_BY_LOCALITY", 1 << 27)  # of the only edge
     with pytest.raises(MemoryError, match="order='locality' takes about 134"):
@@ -260,14 +278,28 @@ def test_splits(tmp_path):
     graph = build(tmp_path, edges=[edges])
     assert graph.split("val", LIKES).tolist() == [1]
     with pytest.raises(IndexError, match=r"split 'train'\[0\] is 9, but edge type .* has 4 rows"):
-        build(tmp_path, edges=[likes([1, 1, 2, 2], [1, 2, 1, 2], split={"train": [9]}, self_loops=False)])
+        build(tmp_path, edges=[likes([1, 1, 2, 2], [1, 2, 1, 2], split={"train": [9]}, duplicates="drop")])
 
 
-def test_normalized_features(tmp_path):
-    x = np.random.default_rng(0).normal(5, 3, (1000, 4))
-    graph = build(tmp_path, [ramet.NodeTable("a", {"x": x}, features="x", normalize=True)])
-    feat = graph.table("feat", "a").numpy()
-    np.testing.assert_allclose(feat, (x - x.mean(0)) / x.std(0), rtol=1e-4, atol=1e-5)
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 1e-6), ("float16", 1e-3), ("bfloat16", 8e-3)])
+def test_normalized_features(tmp_path, dtype, error):
+    x = np.random.default_rng(0).normal((5, 1e9, 0), (3, 1, 1e6), (1000, 3))  # the second: all one number in float32
+    graph = build(tmp_path, [ramet.NodeTable("a", {"x": x}, features="x", normalize=True)], dtype=dtype)
+    feat = graph.table("feat", "a").gather(np.arange(1000), dtype="float32")
+    np.testing.assert_allclose(feat, (x - x.mean(0)) / x.std(0), rtol=error, atol=1e-6)
+    np.testing.assert_allclose(graph.about("feat", "a")["deviation"], x.std(0))
+
+
+def test_a_dtype_of_no_table(tmp_path):
+    for make in ramet.build, ramet.plan:
+        with pytest.raises(KeyError, match=r"dtype names 'feta', but tables of features are \['feat'\]"):
+            table = of_type("a", [1], features="x", more={"x": [0.5]})
+            make(tmp_path / "store", nodes=[table], dtype={"feta": "float16"})
+
+
+def test_loops_have_one_node_type():
+    with pytest.raises(ValueError, match="self_loops=False needs the same node type"):
+        likes([1], [1], self_loops=False)  # ids of two types are not compared
 
 
 @pytest.mark.parametrize(
@@ -278,6 +310,10 @@ def test_normalized_features(tmp_path):
         ([of_type("a", [1], features="nothing")], [], KeyError, "no column 'nothing'"),
         ([of_type("a", [1]), of_type("a", [2])], [], ValueError, "two tables|has 2 tables"),
         ([of_type("a", [1], split={"train": 0.9, "val": 0.2})], [], ValueError, "add up to"),
+        ([of_type("a", [1], normalize=True)], [], ValueError, "normalize=True is for floating tables"),
+        ([of_type("a", [1], split={"train": 0.5, "val": [1]})], [], ValueError, "has shares and ids"),
+        ([of_type("a", [1], time="t", more={"t": [True]})], [], TypeError, "column 't' is of bool, expected times"),
+        ([], [likes([1], [1], weight="w", more={"w": ["heavy"]})], TypeError, "column 'w' is text, expected numbers"),
     ],
 )
 def test_errors_name_the_place(tmp_path, nodes, edges, error, match):

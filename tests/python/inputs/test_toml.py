@@ -28,7 +28,7 @@ EDGES = EdgeTable(
     split={"train": 0.75, "val": 0.25},
     reverse="rev_buys",
     header=False,
-    self_loops=False,
+    duplicates="drop",
 )
 
 

@@ -115,6 +115,11 @@ def test_a_graph_of_ramet():
     assert torch.equal(ramet.pyg.ShaDowKHopSampler(graph, 1, 4).data.edge_index, data.edge_index)
 
 
+def test_no_seeds_make_no_batch():
+    for options in ({"node_idx": torch.zeros(6, dtype=torch.bool)}, {"batch_size": 7, "drop_last": True}):
+        assert list(ramet.pyg.ShaDowKHopSampler(small(), 1, 2, **options)) == []
+
+
 def test_wrong_arguments():
     data = homogeneous()
 

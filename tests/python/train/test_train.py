@@ -18,6 +18,7 @@ import ramet  # noqa: E402
 from ramet._support.old_torch import is_autocast_enabled  # noqa: E402
 from ramet.stores.build import generate  # noqa: E402
 from ramet.train import Config, fit, loop, run  # noqa: E402
+from ramet.train.folder import RunFolder  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import predict  # noqa: E402
 
@@ -168,3 +169,9 @@ def test_accuracy_of_one_seed(name, data_dir, tmp_path):
     graph = bench.open_dataset(name, data_dir, tmp_path)
     torch.set_num_threads(1)
     assert bench.accuracy(name, graph, seed=0) >= bench.DATASETS[name].bar
+
+
+def test_a_full_disk_names_the_model(tmp_path):
+    (tmp_path / ".best.pt.unfinished").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: .*/best\.pt"):
+        RunFolder(tmp_path).write_model({"model": {}})
