@@ -168,8 +168,9 @@ class NeighborSampler::BudgetEngine final : public NeighborSampler::Engine {
                    std::span<const ExcludedEdges> excluded) override {
     const auto stops = [&] { return stop != nullptr && stop->load(); };
     driver_.start(seeds, epoch, step);
+    hops_.exclude(excluded);
     CandidatesByType<Id>& nodes = hops_.nodes();
-    for (hops_.start(excluded); !hops_.are_drawn(); hops_.end_hop()) {
+    for (hops_.start(); !hops_.are_drawn(); hops_.end_hop()) {
       if (stops()) return {};
       hops_.share(nodes);
       for (size_t t = 0; t < nodes.size(); ++t) {

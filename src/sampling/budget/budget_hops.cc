@@ -38,8 +38,12 @@ void BudgetHops<Id>::prepare(CandidatesByType<Id>& candidates) const {
 }
 
 template <typename Id>
-void BudgetHops<Id>::start(std::span<const ExcludedEdges> excluded) {
+void BudgetHops<Id>::exclude(std::span<const ExcludedEdges> excluded) {
   excluded_ = excluded_by_type(graph_, excluded);
+}
+
+template <typename Id>
+void BudgetHops<Id>::start() {
   for (size_t t = 0; t < nodes_.size(); ++t)
     nodes_[t].start_batch(driver_.seeds(t));
   ends_.assign(1, sizes());
@@ -65,7 +69,8 @@ void BudgetHops<Id>::share(CandidatesByType<Id>& among) {
   for (size_t edge_type = 0; edge_type < graph_.edge_types().size(); ++edge_type) {
     const EdgeType& edges = graph_.edge_types()[edge_type];
     const auto dst = static_cast<size_t>(edges.dst);
-    const auto first = hop() == 0 ? 0 : static_cast<size_t>(ends_[hop() - 1][dst]);
+    const ListRange destinations = appended(hop(), dst);
+    const auto first = static_cast<size_t>(destinations.begin);
     Candidates<Id>& sources = among[static_cast<size_t>(edges.src)];
     const auto add = [&](std::span<const RowPiece> pieces, std::span<const Id> ids) {
       shares_.clear();
@@ -76,7 +81,7 @@ void BudgetHops<Id>::share(CandidatesByType<Id>& among) {
       }
       sources.add_shares(ids, shares_);
     };
-    for_each_source(edge_type, nodes_[dst].nodes().subspan(first), add);
+    for_each_source(edge_type, destinations.of(nodes_[dst].nodes()), add);
   }
 }
 
@@ -93,7 +98,9 @@ std::span<const DrawnNode<Id>> BudgetHops<Id>::draw(size_t type) {
 template <typename Id>
 Block BudgetHops<Id>::edges(size_t hop) {
   Block block;
-  const std::vector<ListRange> destinations = driver_.destinations(ends_[hop]);
+  std::vector<ListRange> destinations;
+  for (size_t t = 0; t < nodes_.size(); ++t)
+    destinations.push_back(appended(hop, t));
   set_destinations(block, destinations);
   for (size_t t = 0; t < graph_.edge_types().size(); ++t)
     block.relations.push_back(

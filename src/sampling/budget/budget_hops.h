@@ -3,7 +3,8 @@
 // the hops decides who draws: a process alone, or ranks that cooperate. One thread; start() begins
 // anew, whatever happened before.
 //
-//     hops.start(excluded);
+//     hops.exclude(...);
+//     hops.start();
 //     for (; !hops.are_drawn(); hops.end_hop()) { hops.share(...); draw and append nodes }
 //     then edges(0), ..., edges(num_hops())
 #pragma once
@@ -29,8 +30,10 @@ class BudgetHops {
   // `driver`: of the same batches; it must outlive this.
   BudgetHops(HopOptions options, const HopDriver& driver);
 
+  // The edges that are not there in the next batch. Throws as excluded_by_type() does.
+  void exclude(std::span<const ExcludedEdges> excluded);
   // The seeds are the driver's.
-  void start(std::span<const ExcludedEdges> excluded);
+  void start();
   [[nodiscard]] size_t num_hops() const;
   [[nodiscard]] bool are_drawn() const { return ends_.size() > num_hops(); }
   // Candidates of all nodes of the graph, to be kept.
@@ -51,6 +54,10 @@ class BudgetHops {
   // By node type: how many nodes the batch has.
   [[nodiscard]] std::vector<int64_t> sizes() const;
   [[nodiscard]] size_t hop() const { return ends_.size() - 1; }
+  // What hop `hop - 1` appended to the list of a type; of hop 0 the seeds.
+  [[nodiscard]] ListRange appended(size_t hop, size_t type) const {
+    return {hop == 0 ? 0 : ends_[hop - 1][type], ends_[hop][type]};
+  }
   // Calls body as RowSources does, with the in-edges of `nodes` that are not excluded.
   template <typename Body>
   void for_each_source(size_t edge_type, std::span<const Id> nodes, Body&& body) {

@@ -8,9 +8,7 @@ namespace ramet {
 
 template <typename Id>
 TreeBudget<Id>::TreeBudget(const Graph& graph, int64_t nodes_per_tree)
-    : most_(nodes_per_tree),
-      tree_keys_(tree_keys(graph)),
-      position_(graph.node_types().size()) {
+    : most_(nodes_per_tree), tree_keys_(tree_keys(graph)), position_(graph.node_types().size()) {
   for (const NodeType& type : graph.node_types())
     type_hash_.push_back(hash_name(encode_name(type.name)));
 }

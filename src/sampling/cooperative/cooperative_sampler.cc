@@ -1,7 +1,6 @@
 #include "sampling/cooperative_sampler.h"
 
 #include <utility>
-#include <variant>
 
 #include "cooperative_engine.h"
 #include "ramet/error.h"
@@ -44,8 +43,6 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
                                        const DrawingDevice& device) {
   check(options, *graph);
   check(membership, *graph);
-  if (std::holds_alternative<Budget>(options.method))
-    throw_invalid("ranks that cooperate sample without budgets");
   const bool is_narrow = has_narrow_ids(*graph) && !options.disjoint;
   if (pool == nullptr) pool = BufferPool::shared();
   auto frontier = frontier_of(options, pool, device);

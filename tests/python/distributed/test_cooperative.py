@@ -101,6 +101,32 @@ def test_ranks_together_are_one_process_with_several_types(case):
                 assert np.array_equal(seeds[t][np.asarray(ids)], by_type(batch.seeds, seed_types)[t])
 
 
+@pytest.mark.parametrize("case", range(10))
+def test_budgets_of_ranks_are_those_of_one_process(case):
+    """docs/semantics.md, section 25: by type, and by tree with and without times."""
+    random = np.random.default_rng(case)
+    graph, _ = timed_types("edges" if case % 4 < 2 else "nodes", sort=case % 3 == 0)
+    num_ranks = WORLDS[case % len(WORLDS)]
+    by_tree = {"sampler": ramet.Budget((1, 6, 17)[case % 3], dependent=1 + case % 2)}
+    if case % 4 != 1:
+        times = {t: some_times(20, 3) for t in graph.node_types}
+        by_tree |= {"time": ramet.Time("time", monotonic=case % 4 == 3), "input_time": times}
+    seeds = {t: random.integers(0, graph.num_nodes(t), 20) for t in graph.node_types}
+    group = Together(
+        graph,
+        num_ranks,
+        ownership={t: random_ownership(random, graph.num_nodes(t), num_ranks) for t in graph.node_types},
+        num_neighbors=[[7, 5], [1, 40, 3], [200]][case % 3] if case < 5 else [4, -1, 3],
+        input_nodes=seeds,
+        batch_size=11,
+        shuffle=True,
+        threads=1 + case % 2,
+        **({"sampler": ramet.Budget(dependent=1 + case % 2)} if case < 5 else by_tree),
+    )
+    for together, alone in group.pairs():
+        assert_same(together, alone)
+
+
 @pytest.mark.parametrize("num_ranks", WORLDS)
 def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
     """Seeds, nodes and rows are those of the rank; sources are what other ranks have."""
