@@ -145,6 +145,44 @@ def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
                 assert np.array_equal(block.n_id[: block.num_dst], batch.n_id[: block.num_dst])
 
 
+@pytest.mark.parametrize("make", [homogeneous, heterogeneous])
+def test_fused_means_have_the_bits_of_one_process(make):
+    """docs/semantics.md, sections 10 and 20: a rank has the means of its destinations, and rows of all sources."""
+    pytest.importorskip("torch")
+    from ramet.nn import aggregate
+
+    inputs = "train" if make is homogeneous else ("paper", "train")
+    options = {"num_neighbors": [4, 3], "input_nodes": inputs, "batch_size": 40, "ownership": "hash"}
+    group = Together(make(), 3, features=ramet.Features(fuse=True), sampler="labor", **options)
+
+    def means_by_node(batch) -> dict:
+        found, block = {}, batch.blocks[0]
+        for t in batch.graph.edge_types:
+            destinations = by_type(block.n_id, batch.graph.node_types)[t[2]]
+            means = aggregate(block[t], by_type(batch.x, batch.graph.node_types)[t[0]])
+            found |= {(t, node): row.tolist() for node, row in zip(destinations.tolist(), means)}
+        return found
+
+    for together, alone in group.pairs(steps=2):
+        expected = means_by_node(alone)
+        theirs = [means_by_node(batch) for batch in together]
+        assert {key: row for found in theirs for key, row in found.items()} == expected
+        for batch in together:
+            for t, rows in by_type(batch.x, batch.graph.node_types).items():
+                ids = np.asarray(by_type(batch.blocks[0].n_id, batch.graph.node_types)[t])
+                assert np.array_equal(rows.rows(), rows_at(batch.graph.table("feat", t).numpy(), ids))
+                assert np.array_equal(rows.destinations, rows.rows()[: len(rows.destinations)])
+
+
+def test_fused_rows_of_a_part_are_refused(tmp_path):
+    pytest.importorskip("torch")
+    ramet.partition(homogeneous(), 1, tmp_path, method="hash")
+    with pytest.raises(ValueError, match="but a part of a graph lacks the rows of sources that other ranks own"):
+        ramet.NeighborLoader(
+            ramet.open(tmp_path / "part-0"), [3], features=ramet.Features(fuse=True), ranks=ramet.Cooperate()
+        )
+
+
 def test_a_batch_that_is_none_of_an_epoch_is_an_error():
     group = Together(homogeneous(), 2, num_neighbors=[2], batch_size=300)
     for epoch, step in ((0, -1), (0, 4), (-1, 0), (0, 2**62)):
