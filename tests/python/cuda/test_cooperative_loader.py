@@ -16,6 +16,7 @@ import ramet
 from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet.distributed import Cooperative, exchange
+from ramet.nn import aggregate
 
 WORLD = 2
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 64, "shuffle": True, "seed": 5}
@@ -45,6 +46,18 @@ def compare(store: str, options: dict, placement=None) -> int:
         assert_same_exchange(batch.x, there, expected.x, here)
         steps += 1
     return steps
+
+
+def compare_fused(store: str, placement) -> None:
+    """The means of a loader's fused rows, and the rows."""
+    for batch, expected in pairs(store, TYPED | {"features": ramet.Features(fuse=True)}, placement):
+        assert_same(batch, expected, devices.as_device(None))
+        for t in batch.graph.edge_types:
+            means = [aggregate(of.blocks[0][t], of.x[t[0]]) for of in (batch, expected)]
+            assert means[0].is_cuda or _core.cuda_backend() == "emulated"
+            assert torch.equal(means[0].cpu(), means[1])
+        for t, rows in batch.x.items():
+            assert torch.equal(rows.rows().cpu(), expected.x[t].rows())
 
 
 def same_edges(store: str, options: dict, placement) -> int:
@@ -142,6 +155,7 @@ CASES = {
     ),
     "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
     "disjoint": (OPTIONS | {"disjoint": True}, DEVICE),
+    "budgets": (OPTIONS | {"sampler": ramet.Budget(), "num_neighbors": [40, 60]}, ramet.Placement(tables="device")),
     "LABOR-2": (OPTIONS | {"sampler": ramet.Labor(2), "features": ramet.Features(transpose=True)}, DEVICE),
 }
 
@@ -172,6 +186,12 @@ def test_parts_whose_edges_have_times(gpu, world, tmp_path):
     timed = {"input_nodes": seeds, "input_time": some_times(60, 1), "time": time, "tables": ()}
     options = OPTIONS | {"batch_size": 20, "shuffle": False} | timed
     assert world.call(same_edges, f"{tmp_path}/parts/part-{{rank}}", options, DEVICE) == [3] * WORLD
+
+
+@pytest.mark.parametrize("placement", [DEVICE, IN_PLACE])
+def test_fused_rows(gpu, world, typed_store, placement):
+    """Averaged by the device that has them, else by threads."""
+    world.call(compare_fused, typed_store, placement)
 
 
 def test_training_has_the_bits_of_the_cpu(gpu, world, store):
