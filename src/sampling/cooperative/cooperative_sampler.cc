@@ -1,5 +1,6 @@
 #include "sampling/cooperative_sampler.h"
 
+#include <string>
 #include <utility>
 
 #include "cooperative_engine.h"
@@ -12,6 +13,8 @@ std::unique_ptr<CudaFrontier> frontier_of(const SampleOptions& options,
                                           const std::shared_ptr<BufferPool>& pool,
                                           const DrawingDevice& device) {
   if (device.graph == nullptr) return nullptr;
+  const std::string why_cpu = why_cpu_samples(options);
+  if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
   return std::make_unique<CudaFrontier>(device.graph, options, *device.pool, pool, device.order);
 }
 
