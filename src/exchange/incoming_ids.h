@@ -51,7 +51,15 @@ class IncomingIds {
   [[nodiscard]] std::span<const int32_t> positions() const { return positions_.as<int32_t>(); }
   [[nodiscard]] Array take_positions() { return std::exchange(positions_, {}); }
 
- private:
+  // Those from `before` on go to these positions, -1: to none.
+  void move(int64_t before, std::span<const int32_t> to) {
+    auto* const position = static_cast<int32_t*>(positions_.data);
+    for (int64_t i = 0; i < positions_.rows(); ++i) {
+      if (position[i] >= before) position[i] = to[static_cast<size_t>(position[i] - before)];
+    }
+  }
+
+  // kCorrupt for nodes that `names` does not have.
   static void check(std::span<const Id> nodes, const AskedNodes& names, size_t rank) {
     const auto is_outside = [&](Id node) { return !names.has(node); };
     unsigned outside = 0;  // found without a branch, then looked for
@@ -66,6 +74,7 @@ class IncomingIds {
                 names.have_trees() ? concat(", and there are ", names.num_trees, " trees") : "");
   }
 
+ private:
   std::vector<int64_t> counts_;
   Array positions_;
 };

@@ -21,6 +21,22 @@ struct Values {
   std::span<const T> values;
 };
 
+// The same values for all ranks.
+template <typename T>
+class ForAll {
+ public:
+  ForAll() = default;
+  ForAll(std::span<const T> values, size_t ranks) : counts_(ranks, std::ssize(values)) {
+    for (size_t rank = 0; rank < ranks; ++rank)
+      all_.insert(all_.end(), values.begin(), values.end());
+  }
+  [[nodiscard]] Values<T> values() const { return {counts_, all_}; }
+
+ private:
+  std::vector<int64_t> counts_;
+  std::vector<T> all_;
+};
+
 inline constexpr int64_t kMessageUnit = 8;
 
 constexpr int64_t padded_to_message_unit(int64_t bytes) {

@@ -100,7 +100,9 @@ void check_fused(const TableRequest& request, const Graph& graph, const LoaderOp
   if (request.is_of_edges() || request.at_seeds)
     throw_invalid(what, "but is not asked for at the nodes of a type");
   if (request.pulled() != nullptr) throw_invalid(what, "but has rows on other machines");
-  if (options.cooperative.membership) throw_invalid(what, "of which ranks have the rows together");
+  const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
+  if (options.cooperative.membership && request.table() == nullptr && !type.rows.is_whole())
+    throw_invalid(what, "but a part of a graph lacks the rows of sources that other ranks own");
   if (options.sample.expand == Expand::kOnce)
     throw_invalid(what, "but with expand 'once' there are no blocks");
   const Table table = table_of(graph, request);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/per_process.h"
-#include "budget/budget_sampler.h"
+#include "budget/budget_hops.h"
 #include "budget/tree_budget.h"
 #include "hop_driver.h"
 #include "hop_sampler.h"
@@ -122,13 +122,29 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     return block;
   }
 
+  // Takes the nodes of the hop for which trees have no room back out, with the edges out of them.
   void cut_trees(NodeIndexes<Id>& nodes,
                  std::span<const int64_t> before,
                  std::vector<Relation>& relations) {
-    const auto hop = static_cast<uint64_t>(driver_.hop());
-    if (!tree_budget_->cut(nodes, before, absorb(driver_.step_keys(), hop), relations)) return;
+    std::vector<std::span<const Id>> found;
     for (size_t t = 0; t < nodes.size(); ++t)
+      found.push_back(nodes[t].ids().subspan(static_cast<size_t>(before[t])));
+    const auto hop = static_cast<uint64_t>(driver_.hop());
+    if (!tree_budget_->choose(found, absorb(driver_.step_keys(), hop))) return;
+    for (size_t t = 0; t < nodes.size(); ++t) {
+      tree_budget_->shorten(nodes[t], before[t], t);
       hop_sampler_.move(t, before[t], tree_budget_->positions(t));
+    }
+    for (Relation& relation : relations) {
+      const auto type = graph().edge_types()[static_cast<size_t>(relation.edge_type)].src;
+      const auto src = static_cast<size_t>(type);
+      const auto positions = tree_budget_->positions(src);
+      keep_edges(relation, [&](int32_t source) -> std::optional<int32_t> {
+        if (source < before[src]) return source;
+        const int32_t now = positions[static_cast<size_t>(source - before[src])];
+        return now == TreeBudget<Id>::kCut ? std::nullopt : std::optional(now);
+      });
+    }
   }
 
   std::unique_ptr<Scratch<Id>> scratch_;
@@ -140,17 +156,44 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
 template <typename Id>
 class NeighborSampler::BudgetEngine final : public NeighborSampler::Engine {
  public:
-  explicit BudgetEngine(HopOptions options) : sampler_(std::move(options)) {}
+  explicit BudgetEngine(HopOptions options)
+      : pool_(options.pool),
+        driver_(options.graph, options.sample),
+        hops_(std::move(options), driver_) {}
+
   Minibatch sample(std::span<const Seeds> seeds,
                    uint64_t epoch,
                    uint64_t step,
                    const std::atomic<bool>* stop,
                    std::span<const ExcludedEdges> excluded) override {
-    return sampler_.sample(seeds, epoch, step, stop, excluded);
+    const auto stops = [&] { return stop != nullptr && stop->load(); };
+    driver_.start(seeds, epoch, step);
+    hops_.exclude(excluded);
+    CandidatesByType<Id>& nodes = hops_.nodes();
+    for (hops_.start(); !hops_.are_drawn(); hops_.end_hop()) {
+      if (stops()) return {};
+      hops_.share(nodes);
+      for (size_t t = 0; t < nodes.size(); ++t) {
+        for (const DrawnNode<Id>& drawn : hops_.draw(t))
+          nodes[t].append(drawn.id);
+      }
+    }
+    for (size_t hop = 0; hop <= hops_.num_hops(); ++hop) {
+      if (stops()) return {};
+      driver_.add(hops_.edges(hop));
+    }
+    std::vector<Array> n_id;
+    for (const auto& of_type : nodes)
+      n_id.push_back(to_int64(of_type.nodes(), *pool_));
+    Minibatch batch = driver_.finish(std::move(n_id));
+    batch.induced = true;
+    return batch;
   }
 
  private:
-  BudgetSampler<Id> sampler_;
+  const std::shared_ptr<BufferPool> pool_;
+  HopDriver driver_;
+  BudgetHops<Id> hops_;
 };
 
 NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,

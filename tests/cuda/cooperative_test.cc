@@ -69,6 +69,14 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
 }
 
 // docs/semantics.md, sections 10, 15 and 16.
+TEST_CASE("budgets are for processors alone, also where ranks cooperate") {
+  const auto graph = uneven_graph(300, 2800, 13);
+  const SampleOptions options{{{5}}, Budget{}, 3, 1, Expand::kOnce};
+  CHECK_THROWS_WITH_AS(
+      Ranks(graph, options, by_hash(*graph, kRanks), 1, device_of(graph, RowOrder::kSorted)),
+      "sampling by a budget of nodes runs on the CPU, not on a device", Error);
+}
+
 TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") {
   const auto graph = timed_graph(false, Rows::kUnsorted);
   const auto check = [](const std::shared_ptr<const Graph>& of, const Method& method,

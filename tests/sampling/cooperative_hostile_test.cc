@@ -43,6 +43,17 @@ SampleOptions trees() {
   return {.fanouts = {{4, 3}}, .seed = 1, .disjoint = true, .time = time};
 }
 
+SampleOptions budgets() {
+  return {.fanouts = {{9, 8}}, .method = Budget{}, .seed = 1, .expand = Expand::kOnce};
+}
+
+SampleOptions short_trees() {
+  SampleOptions options = trees();
+  options.method = Budget{6};
+  options.expand = Expand::kOnce;
+  return options;
+}
+
 std::vector<int64_t> seeds() {
   std::vector<int64_t> all;
   for (int64_t v = 0; v < kNodes; v += 3)
@@ -112,6 +123,9 @@ void expect_refusal(const SampleOptions& options,
 
 // Exchanges of a hop of LABOR-2.
 enum Exchange : int { kCandidates, kRaise, kSettle, kRaiseAgain, kSettleAgain, kSources };
+// Of budgets of types, and of a hop of trees.
+enum OfBudgets : int { kShares, kDrawn, kSharesAgain, kDrawnAgain, kAsked };
+enum OfTrees : int { kTrees, kFoundSources, kNewNodes };
 
 }  // namespace
 
@@ -208,6 +222,58 @@ TEST_CASE("trees, and times of trees and of paths, that do not fit are refused")
     expect_refusal(trees(), when, other_tree, " of tree ");
     expect_refusal(trees(), when, more_times, "expected two of each");
   }
+}
+
+TEST_CASE("budgets: nodes, numbers and trees that cannot be are refused") {
+  // Lists of one type each: counts, then ids of int32.
+  const auto first_id = [](size_t lists, int32_t id) -> Change {
+    return [=](const std::string& bytes) { return set(bytes, 8 * lists, id); };
+  };
+  for (const int32_t id : {-1, static_cast<int32_t>(kNodes), std::numeric_limits<int32_t>::min()}) {
+    const std::string node = "node " + std::to_string(id);
+    for (const int when : {kShares, kSharesAgain})
+      expect_refusal(budgets(), when, first_id(3, id), "asked for " + node);
+    for (const int when : {kDrawn, kDrawnAgain})
+      expect_refusal(budgets(), when, first_id(2, id), "sent " + node);
+    expect_refusal(budgets(), kAsked, first_id(1, id), "asked for " + node);
+  }
+  const Change other_seed = [](const std::string& bytes) {
+    return set(bytes, bytes.size() - 8, int32_t{-7});
+  };
+  expect_refusal(budgets(), kShares, other_seed, "sent node -7");
+  const Change fewer_sums = [](const std::string& bytes) {  // to the seeds
+    return set<int64_t>(set<int64_t>(bytes, 8, get<int64_t>(bytes, 8) - 2), 16,
+                        get<int64_t>(bytes, 16) + 2);
+  };
+  expect_refusal(budgets(), kShares, fewer_sums, "expected one of each");
+  const Change no_number = [](const std::string& bytes) {
+    return set(bytes, bytes.size() - 8, std::numeric_limits<double>::quiet_NaN());
+  };
+  for (const int when : {kDrawn, kDrawnAgain})
+    expect_refusal(budgets(), when, no_number, "expected a finite number");
+  const Change other_tree = [](const std::string& bytes) {
+    return set<int64_t>(bytes, 8, get<int64_t>(bytes, 8) + (int64_t{1} << 40));
+  };
+  expect_refusal(short_trees(), kNewNodes, other_tree, " of tree ");
+  const Change cut = [](const std::string& bytes) { return bytes.substr(0, bytes.size() - 8); };
+  for (int when = kShares; when <= kAsked; ++when)
+    expect_refusal(budgets(), when, cut, "bytes that are no message");
+  for (int when = kTrees; when <= kNewNodes; ++when)
+    expect_refusal(short_trees(), when, cut, "bytes that are no message");
+}
+
+TEST_CASE("a node that is asked for but not in the batch is refused") {
+  SampleOptions few = budgets();
+  few.fanouts = {{1}};
+  Ranks ranks(graph(), few, by_hash(*graph(), kRanks));
+  Messages sent = ranks.start(0, {0, 1, 2, 3, 4, 5});
+  for (int exchange = 0; exchange < 2; ++exchange)
+    sent = ranks.receive(deliver(sent)).value();
+  auto parts = split(deliver(sent)[0]);
+  parts[kGuilty] = std::string(16, '\0');
+  parts[kGuilty] = set(set(parts[kGuilty], 0, int64_t{1}), 8, int32_t{kNodes - 1});
+  check_throws(ErrorCode::kCorrupt, {"rank 1", "asked for node 199", "not in the batch"},
+               [&] { return ranks[0].receive(join(parts)); });
 }
 
 TEST_CASE("a c that is no number, or smaller than this rank's own, is refused") {

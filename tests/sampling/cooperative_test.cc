@@ -72,6 +72,17 @@ std::vector<SampleOptions> many_options(const Graph& graph) {
   all.push_back({.fanouts = fanouts({4, 3, 2}), .expand = Expand::kOnce});
   all.push_back(
       {.fanouts = fanouts({4, 3}), .method = Labor{.iterations = 1}, .expand = Expand::kOnce});
+  // docs/semantics.md, section 25
+  for (const std::vector<int64_t>& hops : {std::vector<int64_t>{30, 1, 70}, {2000}, {}})
+    all.push_back({.fanouts = std::vector(graph.node_types().size(), hops),
+                   .method = Budget{},
+                   .seed = 2,
+                   .expand = Expand::kOnce});
+  for (const int64_t nodes : {1, 8, 40})
+    all.push_back({.fanouts = fanouts({5, -1, 4}),
+                   .method = Budget{nodes},
+                   .expand = Expand::kOnce,
+                   .disjoint = true});
   return all;
 }
 

@@ -167,7 +167,7 @@ inline std::vector<int64_t> sources(const Minibatch& batch, size_t block, size_t
   const Block& of = batch.blocks[block];
   std::vector<int64_t> ids = numbers(batch.n_id[type]);
   if (of.exchange.empty() && batch.merged_exchange.empty()) {
-    ids.resize(static_cast<size_t>(of.num_src[type]));
+    if (!batch.induced) ids.resize(static_cast<size_t>(of.num_src[type]));
     return ids;
   }
   if (!of.exchange.empty()) ids.resize(static_cast<size_t>(of.num_dst[type]));

@@ -6,6 +6,7 @@ import torch
 
 from ramet.distributed.row_exchange import exchange
 from ramet.loading.block import Block
+from ramet.loading.table_rows import TableRows
 from ramet.nn.cooperation import own_rows
 
 
@@ -39,7 +40,7 @@ class Cooperation:
         if block is not self._latest:
             self._latest, self._pulled = block, {}
         with_grad = torch.is_grad_enabled()
-        keys = [(id(x), None if x.is_inference() else x._version, kind, with_grad) for kind, x in rows]  # noqa: SLF001
+        keys = [(id(x), _version(x), kind, with_grad) for kind, x in rows]
         missing = {key: pair for key, pair in zip(keys, rows) if key not in self._pulled}
         while missing:
             now = {pair[0]: (key, pair[1]) for key, pair in reversed(missing.items())}  # the first of each type
@@ -55,6 +56,11 @@ class Cooperation:
 
     def describe_levels(self) -> str:
         return ", ".join(f"{count} ({name})" for name, count in self._levels.items())
+
+
+def _version(x) -> int | None:
+    """Of the numbers of rows; None where nothing counts it."""
+    return None if isinstance(x, TableRows) or x.is_inference() else x._version  # noqa: SLF001
 
 
 def _levels(blocks: list) -> dict[str, int]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import torch
 
 from ramet.loading.block import Sources
+from ramet.loading.table_rows import TableRows
 from ramet.nn.cooperation import current, own_rows
 
 # Arguments whose rows are edges, which every rank has, beside the rows that are pulled and flags.
@@ -57,6 +58,8 @@ class PullRows:
         return found
 
     def _check_rows(self, x, block, node_type) -> None:
+        if isinstance(x, TableRows):
+            return self._check_table(x, block, node_type)
         if not isinstance(x, torch.Tensor):
             raise ValueError(f"{self.name} gets x as a {type(x).__name__}, expected a tensor of rows")
         own = own_rows(block, node_type)
@@ -65,6 +68,15 @@ class PullRows:
             raise ValueError(
                 f"{self.name} gets x with {len(x)} rows, but the input of {block.name} has {own} rows{of} of "
                 "this rank's nodes: x must have these, neither exchanged nor trimmed"
+            )
+
+    def _check_table(self, x, block, node_type) -> None:
+        """Of the first block, whose layer needs no exchange."""
+        sources = block.num_src if node_type is None else block.num_src[node_type]
+        if block.index != 0 or len(x) != sources:
+            raise ValueError(
+                f"{self.name} gets TableRows of {len(x)} rows for {block.name}, expected those of the batch for its "
+                "first block"
             )
 
 

@@ -16,6 +16,7 @@ import torch.distributed as dist
 
 from ramet import _core
 from ramet._support.tensors import to_tensor
+from ramet.loading.table_rows import TableRows
 from ramet.ranks.group import all_to_all
 from ramet.ranks.peers import naming_ended
 
@@ -27,7 +28,8 @@ def exchange(rows, block):
 
     On a heterogeneous graph rows are dicts by node type, which travel together. Differentiable once. Every rank of the
     group must call it, also with no rows. A block of an ordinary batch has all its rows: they are returned unchanged.
-    Raises ValueError where `rows` are not those of the layer's input.
+    Raises ValueError where `rows` are not those of the layer's input. TableRows of the block (a loader with fuse=True)
+    have the rows of all sources: they are returned, and nothing is exchanged.
 
     `block` may also be the `ends` of a LinkBatch: `rows` are then those of this rank's seeds, and the result has a row
     for each end of its pairs and negatives.
@@ -35,6 +37,8 @@ def exchange(rows, block):
     if not block.is_cooperative:
         return rows
     types = block.batch.graph.node_types
+    if isinstance(rows, TableRows):
+        return rows
     if not isinstance(rows, Mapping):
         if len(types) != 1:
             raise TypeError(f"rows is a {type(rows).__name__}, expected a dict by node type")
@@ -42,11 +46,9 @@ def exchange(rows, block):
     unknown = [t for t in rows if t not in types]
     if unknown:
         raise ValueError(f"rows name the node types {unknown}; there is {types}")
-    given = [t for t in types if t in rows]
-    if not given:
-        return {}
-    sources = Exchange.apply(block, *(rows.get(t) for t in types))
-    return {t: sources[types.index(t)] for t in given}
+    given = [t for t in types if t in rows and not isinstance(rows[t], TableRows)]
+    sources = Exchange.apply(block, *(rows[t] if t in given else None for t in types)) if given else ()
+    return {t: sources[types.index(t)] if t in given else rows[t] for t in types if t in rows}
 
 
 class Exchange(torch.autograd.Function):

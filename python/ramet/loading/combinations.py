@@ -22,7 +22,7 @@ ON_GPU = (GPU, RANKS_ON_GPU)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
-    **{f"sampler={name!r}": (CPU, GPU) if found.one_graph else EVERYWHERE for name, found in SAMPLERS.items()},
+    **{f"sampler={name!r}": EVERYWHERE for name in SAMPLERS},
     "expand": EVERYWHERE,
     "disjoint": EVERYWHERE,
     "time": EVERYWHERE,
@@ -33,7 +33,7 @@ SUPPORTED = {
     EMBEDDED: EVERYWHERE,
     EMBEDDED_ON_DISK: EVERYWHERE,
     "features.decode": EVERYWHERE,
-    "features.fuse": (CPU, GPU),
+    "features.fuse": EVERYWHERE,
     "features.hide": EVERYWHERE,
     "features.transpose": EVERYWHERE,
     "features.dtype": EVERYWHERE,
@@ -100,6 +100,7 @@ def as_markdown() -> str:
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
         f"On a GPU these are for rows on a disk: {', '.join(f'`{name}`' for name in OF_HOST_CACHES)}.",
         f"`{FUSE}` sums rows where they lie: it refuses {' and '.join(f'`{name}`' for name in NOT_FUSED)}.",
+        f"Cooperating ranks read all rows there, and exchange none. So {PART} refuses it: it lacks the rows of others.",
         "",
         "| option | CPU | GPU | cooperating ranks | cooperating ranks on GPUs |",
         "|---|---|---|---|---|",

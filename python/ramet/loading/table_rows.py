@@ -170,7 +170,11 @@ def of_batch(batch, position: int, node_type: str, destinations: torch.Tensor) -
     ]
     table = origin.fused[node_type, FUSED]
     ready = Ready(destinations, means, batch.device)
-    return TableRows(table, to_tensor(core.n_id(t)), len(destinations), decode=origin.decode, ready=ready)
+    n_id = to_tensor(core.n_id(t))
+    if batch.blocks[0].is_cooperative:  # then other ranks own some of the sources
+        of_sources = batch.blocks[0].n_id
+        n_id = of_sources[node_type] if isinstance(of_sources, dict) else of_sources
+    return TableRows(table, n_id, len(destinations), decode=origin.decode, ready=ready)
 
 
 def _of_ids(table, n_id, num_dst: int, decode: bool) -> TableRows:

@@ -159,8 +159,10 @@ class DeviceBatchSource final : public BatchSource {
     const Block& block = batch.minibatch.blocks[0];
     const bool is_weighted = has_weights(block);
     const RowForm& form = side_.sources()[i]->form();
-    const Array ids =
-        positions_on_stream(i, batch.minibatch.n_id[static_cast<size_t>(request.node_type)]);
+    const auto node_type = static_cast<size_t>(request.node_type);
+    const Array ids = positions_on_stream(
+        i, block.exchange.empty() ? batch.minibatch.n_id[node_type]
+                                  : upload(first_sources(ids_on_host(), node_type, *parts_->pool)));
     for (size_t type = 0; type < edge_types.size(); ++type) {
       if (edge_types[type].src != request.node_type) continue;
       const Relation& relation = block.relations[type];

@@ -1,11 +1,25 @@
 #include "layer_work.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "loader/loader_parts.h"
 #include "ramet/aggregate_table.h"
 
 namespace ramet {
+
+Array first_sources(const Minibatch& minibatch, size_t node_type, BufferPool& pool) {
+  const Block& block = minibatch.blocks[0];
+  const Array& own = minibatch.n_id[node_type];
+  if (block.exchange.empty()) return own;
+  const Array& pulled = block.exchange[node_type].source_ids;
+  Array all = pool.allocate_array(DType::kInt64, {block.num_src[node_type]});
+  auto* const out = static_cast<int64_t*>(all.data);
+  const auto num_dst = static_cast<size_t>(block.num_dst[node_type]);
+  std::copy_n(own.as<int64_t>().data(), num_dst, out);
+  with_ids(pulled, [&](auto ids) { std::copy(ids.begin(), ids.end(), out + num_dst); });
+  return all;
+}
 
 void add_means(const LoaderParts& parts,
                size_t table,
@@ -14,8 +28,9 @@ void add_means(const LoaderParts& parts,
                Batch& batch) {
   const Graph& graph = *parts.graph;
   const TableRequest& request = parts.options.tables[table];
-  const auto nodes = batch.minibatch.n_id[static_cast<size_t>(request.node_type)].as<int64_t>();
-  const Array rows = rows_of_nodes(graph, request, nodes, *parts.pool);
+  const Array nodes =
+      first_sources(batch.minibatch, static_cast<size_t>(request.node_type), *parts.pool);
+  const Array rows = rows_of_nodes(graph, request, nodes.as<int64_t>(), *parts.pool);
   const Table source = table_of(graph, request);
   const RowForm form = source.form(parts.options.decode);
   const Block& block = batch.minibatch.blocks[0];

@@ -18,6 +18,10 @@ void work_for_layers(const LoaderParts& parts,
 // The first block of those that are transposed ahead; the number of blocks for none.
 [[nodiscard]] size_t first_transposed(const LoaderOptions& options, const Minibatch& minibatch);
 
+// The nodes of a type whose rows the sources of the first block have, also those of other ranks. Of
+// `minibatch` it reads ids on the host.
+[[nodiscard]] Array first_sources(const Minibatch& minibatch, size_t node_type, BufferPool& pool);
+
 // The part of it for one fused table. Of `batch` it reads the nodes and the first block, which lie
 // on the host, as does the table.
 void add_means(const LoaderParts& parts,

@@ -14,6 +14,7 @@ void Candidates<Id>::start_batch(std::span<const int64_t> seeds) {
   nodes_.assign(found_.ids().begin(), found_.ids().end());
   importance_.assign(nodes_.size(), 0);
   position_.clear();
+  foreign_.clear();
   is_repeat_.clear();
   relabel(nodes_);
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -23,36 +24,52 @@ void Candidates<Id>::start_batch(std::span<const int64_t> seeds) {
 }
 
 template <typename Id>
-void Candidates<Id>::add_shares(std::span<const Id> ids, std::span<const double> shares) {
+void Candidates<Id>::add_shares(std::span<const Id> ids, std::span<const uint64_t> shares) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   relabel(ids);
-  for (size_t i = 0; i < ids.size(); ++i)
-    importance_[static_cast<size_t>(local_[i])] += shares[i];
+  for (size_t i = 0; i < ids.size(); ++i) {
+    uint64_t& importance = importance_[static_cast<size_t>(local_[i])];
+    importance = shares[i] > kMost - importance ? kMost : importance + shares[i];
+  }
 }
 
 // Exponential numbers divided by weights are the times of draws without replacement (Efraimidis,
 // Spirakis: "Weighted random sampling with a reservoir", 2006).
 template <typename Id>
-void Candidates<Id>::draw(const DrawKeys& keys, int64_t count) {
+std::span<const DrawnNode<Id>> Candidates<Id>::draw(const DrawKeys& keys, int64_t count) {
   constexpr double kSlack = 1 + 0x1p-40;  // more than the numbers are off by
   const auto kept = static_cast<size_t>(std::min<int64_t>(count, found_.size()));
   double bound = std::numeric_limits<double>::max();  // `kept` candidates have smaller numbers
   drawn_.clear();
   for (size_t i = 0; i < position_.size(); ++i) {
-    if (position_[i] >= 0) continue;
-    const double weight = importance_[i] * importance_[i];
-    const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(found_.ids()[i])));
+    if (position_[i] != kNowhere || importance_[i] == 0) continue;
+    const auto importance = static_cast<double>(importance_[i]);
+    const double weight = importance * importance;
+    const Id id = found_.ids()[i];
+    const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(id)));
     // -log u >= 1 - u > 0 spares most of many candidates the logarithm.
     if (1 - u > bound * weight * kSlack) continue;
-    drawn_.push_back({minus_log(u) / weight, i});
+    drawn_.push_back({minus_log(u) / weight, id});
     if (drawn_.size() < 2 * kept + 16) continue;
     keep_smallest(kept);
     bound = drawn_.back().number;
   }
   keep_smallest(kept);
-  for (const Drawn& drawn : drawn_) {
-    position_[drawn.found] = static_cast<int32_t>(nodes_.size());
-    nodes_.push_back(found_.ids()[drawn.found]);
-  }
+  return drawn_;
+}
+
+template <typename Id>
+void Candidates<Id>::append(Id id) {
+  position_of(id) = static_cast<int32_t>(nodes_.size());
+  nodes_.push_back(id);
+}
+
+template <typename Id>
+void Candidates<Id>::append_foreign(Id id) {
+  int32_t& position = position_of(id);
+  if (position != kNowhere) return;
+  position = kNowhere - 1 - static_cast<int32_t>(foreign_.size());
+  foreign_.push_back(id);
 }
 
 template <typename Id>
@@ -68,7 +85,13 @@ void Candidates<Id>::relabel(std::span<const Id> ids) {
   found_.reserve_more(ids.size());
   ramet::request_and_relabel(found_, ids, local_.data());
   importance_.resize(found_.ids().size());
-  position_.resize(found_.ids().size(), -1);
+  position_.resize(found_.ids().size(), kNowhere);
+}
+
+template <typename Id>
+int32_t& Candidates<Id>::position_of(Id id) {
+  relabel(std::span<const Id>(&id, 1));
+  return position_[static_cast<size_t>(local_[0])];
 }
 
 template <typename Id>

@@ -3,8 +3,10 @@
 // A hop has one exchange: the sources that a rank found go to their owners, in the order of the
 // ranks and, of one rank, of their first edge. The owner gives each a position among its own nodes,
 // which is both the next hop's destination and the row to send back when the layer runs. LABOR-i
-// has exchanges before that (cooperative_importance.h). Seeds that others own go to their owners in
-// the same way, before the first hop. Disjoint trees are numbered before that (shared_trees.h).
+// has exchanges before that (cooperative_importance.h), trees of a number of nodes have one after
+// it (tree_exchange.h), and budgets of node types have others (budget_exchange.h). Seeds that
+// others own go to their owners in the same way, before the first hop. Disjoint trees are numbered
+// before that (shared_trees.h).
 //
 // A layer's source rows are stored by rank, so what arrives in the layer's exchange lies where it
 // is used and nothing is moved twice: local ids are renumbered once here instead.
@@ -17,37 +19,24 @@
 #include <utility>
 #include <vector>
 
+#include "budget_exchange.h"
 #include "cooperative_importance.h"
+#include "engine.h"
 #include "exchange/asked_nodes.h"
 #include "exchange/incoming_ids.h"
 #include "exchange/message.h"
 #include "exchange/routes.h"
 #include "frontier.h"
 #include "merged_sources.h"
+#include "owned_nodes.h"
 #include "path_exchange.h"
 #include "ramet/error.h"
-#include "sampling/cooperative_sampler.h"
 #include "sampling/hop_driver.h"
 #include "sampling/hop_sampler.h"
 #include "shared_trees.h"
+#include "tree_exchange.h"
 
 namespace ramet {
-
-class CooperativeSampler::Engine {
- public:
-  virtual ~Engine() = default;
-  virtual std::optional<Message> start(std::span<const Seeds> seeds,
-                                       uint64_t epoch,
-                                       uint64_t step,
-                                       std::span<const ExcludedEdges> excluded) = 0;
-  virtual Message ask(std::span<const Seeds> seeds,
-                      uint64_t epoch,
-                      uint64_t step,
-                      std::span<const ExcludedEdges> excluded) = 0;
-  [[nodiscard]] virtual std::span<const int32_t> positions_of_seeds(int type) const = 0;
-  virtual std::optional<Message> receive(const Message& from_ranks) = 0;
-  virtual Minibatch take() = 0;
-};
 
 template <typename Id>
 class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
@@ -68,8 +57,15 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         importance_(membership_, names_, frontier_, hop_sampler_.options(), routes_, requests_) {
     prepare_all(layer_);
     if (merges()) prepare_all(merged_index_);
-    prepare_own(own_);
-    if (hop_sampler_.has_importance()) prepare_own(importance_.own_candidates());
+    prepare_own(own_, graph(), names_);
+    if (hop_sampler_.has_importance()) prepare_own(importance_.own_candidates(), graph(), names_);
+    const SampleOptions& sample = hop_sampler_.options().sample;
+    if (has_budgets_of_types(sample)) {
+      budget_.emplace(membership_, names_, hop_sampler_.options(), driver_, own_, routes_,
+                      requests_);
+    } else if (const auto* budget = std::get_if<Budget>(&sample.method)) {
+      tree_budget_.emplace(membership_, names_, graph(), *budget->nodes_per_tree);
+    }
   }
 
   std::optional<Message> start(std::span<const Seeds> seeds,
@@ -79,7 +75,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     asks_ = false;
     const Array times = begin(seeds, epoch, step, excluded);
     for (size_t t = 0; t < own_.size(); ++t)
-      check_owned(t);
+      check_owned(membership_, t, driver_.seeds(t));
     return is_disjoint() ? announce_trees(times) : start_lists();
   }
 
@@ -100,11 +96,11 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     // What is thrown on the way leaves nothing to go on with.
     switch (std::exchange(stage_, Stage::kIdle)) {
       case Stage::kIdle:
-      case Stage::kComplete:
+      case Stage::kDone:
         throw_invalid("no minibatch is being sampled: call start() first");
-      case Stage::kImportance:
+      case Stage::kLabor:
         if (auto message = importance_.receive(from_ranks)) {
-          stage_ = Stage::kImportance;
+          stage_ = Stage::kLabor;
           return message;
         }
         return sample_sources();
@@ -114,20 +110,39 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       case Stage::kSeeds:
         take_seeds(from_ranks);
         return next_hop();
+      case Stage::kBudget:
+        if (auto message = budget_->receive(from_ranks)) {
+          stage_ = Stage::kBudget;
+          return message;
+        }
+        stage_ = Stage::kDone;
+        return std::nullopt;
       case Stage::kSources:
-        finish_hop(from_ranks);
+        receive_nodes(from_ranks, hop_sampler_.is_monotonic());
+        if (tree_budget_) {
+          stage_ = Stage::kFound;
+          return tree_budget_->announce(own_, frontier_.num_own(), pool());
+        }
+        finish_hop();
+        return next_hop();
+      case Stage::kFound:
+        cut_trees(from_ranks);
+        finish_hop();
         return next_hop();
     }
     return std::nullopt;
   }
 
   Minibatch take() override {
-    if (std::exchange(stage_, Stage::kIdle) != Stage::kComplete)
+    if (std::exchange(stage_, Stage::kIdle) != Stage::kDone)
       throw_invalid(
           "no minibatch is complete: call start(), and receive() until it returns nothing");
     auto [n_id, trees] = hop_sampler_.take_lists(own_);
     Minibatch minibatch = driver_.finish(std::move(n_id), std::move(trees));
     if (merges()) merge(minibatch);
+    for (size_t t = 0; t < own_.size() && budget_; ++t)
+      minibatch.merged_exchange.push_back(plan(t));
+    minibatch.induced = budget_.has_value();
     minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
     minibatch.seed_exchange = std::move(seed_exchange_);
     frontier_.finish_batch();
@@ -136,25 +151,17 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
  private:
   // Which exchange comes in next, if any.
-  enum class Stage : uint8_t { kIdle, kTrees, kSeeds, kImportance, kSources, kComplete };
+  enum class Stage : uint8_t { kIdle, kTrees, kSeeds, kLabor, kBudget, kSources, kFound, kDone };
 
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
   [[nodiscard]] BufferPool& pool() const { return *hop_sampler_.options().pool; }
 
   [[nodiscard]] bool is_disjoint() const { return !hop_sampler_.tree_keys().empty(); }
 
-  static std::vector<AskedNodes> names_of(const Membership& membership,
-                                          const std::vector<TreeKeys>& keys) {
-    std::vector<AskedNodes> names;
-    for (const Ownership& owners : membership.owners)
-      names.push_back({owners.span_of(membership.rank)});
-    for (size_t t = 0; t < keys.size(); ++t)
-      names[t].id_bits = keys[t].id_bits();
-    return names;
-  }
-
+  // Whether the sources of all hops are listed together, as the hops find them.
   [[nodiscard]] bool merges() const {
-    return hop_sampler_.options().sample.expand == Expand::kOnce;
+    const SampleOptions& sample = hop_sampler_.options().sample;
+    return sample.expand == Expand::kOnce && !has_budgets_of_types(sample);
   }
 
   void prepare_all(NodeIndexes<Id>& nodes) const {
@@ -162,14 +169,6 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       prepare_for_keys(nodes, graph());
     else
       prepare(nodes, graph());
-  }
-
-  void prepare_own(NodeIndexes<Id>& nodes) const {
-    if (is_disjoint()) return prepare_for_keys(nodes, graph());
-    std::vector<NodeRange> spans;
-    for (const AskedNodes& of_type : names_)
-      spans.push_back(of_type.own);
-    prepare(nodes, graph(), spans);
   }
 
   // Returns the times of the seeds.
@@ -183,6 +182,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     for (size_t t = 0; t < merged_.size(); ++t)
       merged_[t].start_batch(merged_index_[t], ranks_);
     frontier_.start_batch(excluded);
+    if (budget_) budget_->exclude(excluded);
     driver_.start(seeds, epoch, step);
     const auto& options = hop_sampler_.options();
     return driver_.read_times(options.sample.time, seeds, *options.pool);
@@ -198,6 +198,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     trees_.receive(from_ranks, pool());
     for (AskedNodes& of_type : names_)
       of_type.num_trees = trees_.size();
+    if (tree_budget_) tree_budget_->start_batch(trees_.size());
     frontier_.start_times(trees_.times());
   }
 
@@ -238,19 +239,13 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     driver_.set_seeds(seeds);
   }
 
-  void check_owned(size_t seed_type) const {
-    const auto seeds = driver_.seeds(seed_type);
-    const auto owners = membership_.owners[seed_type].owners(seeds);
-    for (size_t i = 0; i < owners.size(); ++i) {
-      if (owners[i] == membership_.rank) continue;
-      throw_invalid("seeds[", i, "] = ", seeds[i], " belongs to rank ", owners[i], ", not to ",
-                    membership_.rank);
-    }
-  }
-
   std::optional<Message> next_hop() {
+    if (budget_) {
+      stage_ = Stage::kBudget;
+      return budget_->start();
+    }
     if (driver_.is_done()) {
-      stage_ = Stage::kComplete;
+      stage_ = Stage::kDone;
       return std::nullopt;
     }
     block_ = {};
@@ -259,7 +254,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     frontier_.start(own_, destinations_, driver_.hop());
     if (!frontier_.start_importance()) return sample_sources();
     Message message = importance_.start();
-    stage_ = Stage::kImportance;
+    stage_ = Stage::kLabor;
     return message;
   }
 
@@ -339,8 +334,21 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     }
   }
 
-  void finish_hop(const Message& from_ranks) {
-    receive_nodes(from_ranks, hop_sampler_.is_monotonic());
+  // Takes the edges out, too: also those of nodes that were taken out before, which this rank does
+  // not ask for again.
+  void cut_trees(const Message& from_ranks) {
+    const DrawKeys keys = absorb(driver_.step_keys(), static_cast<uint64_t>(driver_.hop()));
+    tree_budget_->receive(from_ranks, keys, frontier_.num_own(), own_, requests_, merged_,
+                          [&](auto... moved) { hop_sampler_.move(moved...); });
+    for (Relation& relation : block_.relations) {
+      const MergedSources<Id>& sources = merged_[source_type(relation)];
+      keep_edges(relation, [&](int32_t source) {
+        return source < 0 && sources.is_cut(~source) ? std::nullopt : std::optional(source);
+      });
+    }
+  }
+
+  void finish_hop() {
     for (size_t t = 0; t < own_.size(); ++t) {
       if (merges())
         merged_[t].exchange(routes_[t], requests_[t]);
@@ -378,6 +386,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   std::vector<MergedSources<Id>> merged_;  // with Expand::kOnce
   ImportanceExchange<Id> importance_;      // of LABOR-i
   PathExchange<Id> paths_;                 // with Time::monotonic
+  std::optional<BudgetExchange<Id>> budget_;
+  std::optional<TreeExchange<Id>> tree_budget_;
 
   Stage stage_ = Stage::kIdle;
   bool asks_ = false;  // for its seeds

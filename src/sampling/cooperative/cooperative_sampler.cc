@@ -1,7 +1,7 @@
 #include "sampling/cooperative_sampler.h"
 
+#include <string>
 #include <utility>
-#include <variant>
 
 #include "cooperative_engine.h"
 #include "ramet/error.h"
@@ -13,6 +13,8 @@ std::unique_ptr<CudaFrontier> frontier_of(const SampleOptions& options,
                                           const std::shared_ptr<BufferPool>& pool,
                                           const DrawingDevice& device) {
   if (device.graph == nullptr) return nullptr;
+  const std::string why_cpu = why_cpu_samples(options);
+  if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
   return std::make_unique<CudaFrontier>(device.graph, options, *device.pool, pool, device.order);
 }
 
@@ -44,8 +46,6 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
                                        const DrawingDevice& device) {
   check(options, *graph);
   check(membership, *graph);
-  if (std::holds_alternative<Budget>(options.method))
-    throw_invalid("ranks that cooperate sample without budgets");
   const bool is_narrow = has_narrow_ids(*graph) && !options.disjoint;
   if (pool == nullptr) pool = BufferPool::shared();
   auto frontier = frontier_of(options, pool, device);

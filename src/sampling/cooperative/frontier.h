@@ -88,6 +88,7 @@ class Frontier {
   }
   // By node type, as the hop began.
   [[nodiscard]] int64_t num_own(size_t type) const { return num_own_[type]; }
+  [[nodiscard]] std::span<const int64_t> num_own() const { return num_own_; }
   [[nodiscard]] std::vector<int64_t> num_src() const {
     std::vector<int64_t> result;
     for (size_t t = 0; t < num_own_.size(); ++t)

@@ -3,7 +3,9 @@
 // The others follow these, by owner, and of one owner in the order in which they were asked for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -26,6 +28,7 @@ class MergedSources {
     index.start_batch(std::span<const Id>());
     asked_.assign(ranks, {});
     sent_.assign(ranks, {});
+    is_cut_.clear();
   }
 
   // The sources of a hop that were not among this rank's nodes. Returns those that no hop before
@@ -49,15 +52,30 @@ class MergedSources {
     of_found.resize(size);
   }
 
-  // What add() returned was sent by `routes`; `requests` are those of other ranks.
+  // Of those that add() returned, these keys, in ascending order, are not in the batch.
+  void cut(std::span<const Id> keys) {
+    is_cut_.resize(static_cast<size_t>(index_->size()));
+    for (size_t number = num_before_; number < is_cut_.size(); ++number)
+      is_cut_[number] = std::binary_search(keys.begin(), keys.end(), index_->ids()[number]);
+  }
+  [[nodiscard]] bool is_cut(int32_t number) const {
+    const auto at = static_cast<size_t>(number);
+    return at < is_cut_.size() && is_cut_[at];
+  }
+
+  // What add() returned was sent by `routes`; `requests` are those of other ranks, with a position
+  // below 0 where they are not in the batch.
   void exchange(const Routes<Id>& routes, const IncomingIds<Id>& requests) {
     auto number = static_cast<int32_t>(num_before_);
-    for (const uint16_t owner : routes.owners())
-      asked_[owner].push_back(number++);
+    for (const uint16_t owner : routes.owners()) {
+      if (!is_cut(number)) asked_[owner].push_back(number);
+      ++number;
+    }
     const int32_t* position = requests.positions().data();
     for (size_t rank = 0; rank < sent_.size(); ++rank) {
       const int64_t count = requests.counts()[rank];
-      sent_[rank].insert(sent_[rank].end(), position, position + count);
+      std::copy_if(position, position + count, std::back_inserter(sent_[rank]),
+                   [](int32_t at) { return at >= 0; });
       position += count;
     }
   }
@@ -103,6 +121,7 @@ class MergedSources {
   std::vector<int32_t> positions_;  // by number
   // By rank: numbers of the nodes that it was asked for, and positions of those that it asked for.
   std::vector<std::vector<int32_t>> asked_, sent_;
+  std::vector<bool> is_cut_;  // by number; may be shorter
 };
 
 }  // namespace ramet

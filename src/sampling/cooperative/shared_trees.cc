@@ -30,13 +30,8 @@ int64_t count_of(const MessageReader<int64_t>& from, size_t rank) {
 Message SharedTrees::announce(int64_t num_trees, const Array& times, BufferPool& pool) {
   have_times_ = times.data != nullptr;
   const auto own = have_times_ ? times.as<int64_t>() : std::span<const int64_t>();
-  std::vector<int64_t> of_all[kLists];
-  for (size_t rank = 0; rank < ranks_; ++rank) {
-    of_all[kCount].push_back(num_trees);
-    of_all[kTimes].insert(of_all[kTimes].end(), own.begin(), own.end());
-  }
-  const std::vector<int64_t> one(ranks_, 1), all(ranks_, std::ssize(own));
-  const Values<int64_t> lists[] = {{one, of_all[kCount]}, {all, of_all[kTimes]}};
+  const ForAll<int64_t> count(std::span(&num_trees, 1), ranks_), all(own, ranks_);
+  const Values<int64_t> lists[] = {count.values(), all.values()};
   return write_message<int64_t>(lists, ranks_, pool);
 }
 

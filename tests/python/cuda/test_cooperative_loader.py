@@ -47,6 +47,19 @@ def compare(store: str, options: dict, placement=None) -> int:
     return steps
 
 
+def compare_fused(store: str, placement) -> None:
+    """The means that a loader made of fused rows, the ids of the sources, and rows."""
+    for batch, expected in pairs(store, TYPED | {"features": ramet.Features(fuse=True)}, placement):
+        assert batch.fingerprint() == expected.fingerprint()
+        for t, rows in batch.x.items():
+            made, others = ([m.rows for m in of._ready.means] for of in (rows, expected.x[t]))
+            assert len(made) > 0
+            for means, other in zip(made, others, strict=True):
+                assert torch.equal(means.cpu(), other)
+            assert torch.equal(rows.n_id, expected.x[t].n_id)
+            assert torch.equal(rows.destinations.cpu(), expected.x[t].destinations)
+
+
 def same_edges(store: str, options: dict, placement) -> int:
     """The number of batches, which are the same."""
     batches = list(pairs(store, options, placement))
@@ -142,6 +155,7 @@ CASES = {
     ),
     "rows of a disk, cached": (OPTIONS, ramet.Placement(tables="disk", cache_rows=20)),
     "disjoint": (OPTIONS | {"disjoint": True}, DEVICE),
+    "budgets": (OPTIONS | {"sampler": ramet.Budget(), "num_neighbors": [40, 60]}, ramet.Placement(tables="device")),
     "LABOR-2": (OPTIONS | {"sampler": ramet.Labor(2), "features": ramet.Features(transpose=True)}, DEVICE),
 }
 
@@ -172,6 +186,12 @@ def test_parts_whose_edges_have_times(gpu, world, tmp_path):
     timed = {"input_nodes": seeds, "input_time": some_times(60, 1), "time": time, "tables": ()}
     options = OPTIONS | {"batch_size": 20, "shuffle": False} | timed
     assert world.call(same_edges, f"{tmp_path}/parts/part-{{rank}}", options, DEVICE) == [3] * WORLD
+
+
+@pytest.mark.parametrize("placement", [DEVICE, IN_PLACE])
+def test_fused_rows(gpu, world, typed_store, placement):
+    """Averaged by the device that has them, else by threads."""
+    world.call(compare_fused, typed_store, placement)
 
 
 def test_training_has_the_bits_of_the_cpu(gpu, world, store):

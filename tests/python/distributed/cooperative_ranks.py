@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from world import group_of
 
 import ramet
-from ramet.distributed import exchange
+from ramet.distributed import Cooperative, exchange
 
 open_store = functools.cache(ramet.open)
 
@@ -113,6 +113,43 @@ def rows_of(ids: torch.Tensor, dtype: str, shape) -> torch.Tensor:
     """Small integers, so that sums are exact whatever the dtype."""
     elements = torch.arange(torch.Size(shape).numel()).view(1, -1)
     return ((ids.view(-1, 1) * 7 + elements) % 5).to(getattr(torch, dtype)).view(len(ids), *shape)
+
+
+class Layers(torch.nn.Module):
+    """Three layers of ramet.nn."""
+
+    def __init__(self, graph):
+        super().__init__()
+        torch.manual_seed(0)
+        first = {t: graph.table("feat", t).shape[1] for t in graph.node_types}
+        self.layers = torch.nn.ModuleList(self.layer(graph, w) for w in (first, *2 * [dict.fromkeys(first, 6)]))
+
+    @staticmethod
+    def layer(graph, widths):
+        convs = {t: ramet.nn.SAGEConv((widths[t[0]], widths[t[2]]), 6) for t in graph.edge_types}
+        return ramet.nn.HeteroConv(convs) if graph.is_hetero else next(iter(convs.values()))
+
+    def forward(self, x, blocks):
+        for layer, block in zip(self.layers, blocks, strict=True):
+            x = layer(x, block)
+        return list(x.values()) if isinstance(x, dict) else [x]
+
+
+def train_fused(group, store, options):
+    """Compares a loader with fuse=True with the same without: outputs and gradients. Fused features do not travel."""
+    loaders = [make_loader(group, store, options | {"features": ramet.Features(fuse=fuse)}) for fuse in (True, False)]
+    model = Cooperative(Layers(loaders[0].graph))
+    for fused, plain in zip(*loaders, strict=True):
+        x = fused.x if isinstance(fused.x, dict) else {None: fused.x}
+        pulled = exchange(fused.x if len(x) > 1 else x[None], fused.blocks[0])
+        assert all(rows is x[t] for t, rows in (pulled if len(x) > 1 else {None: pulled}).items())
+        said = []
+        for batch in (fused, plain):
+            out = model(batch.x, batch.blocks)
+            model.zero_grad()
+            sum(rows.square().sum() for rows in out).backward()
+            said.append([*out, *(p.grad for p in model.parameters())])
+        assert all(map(torch.equal, *said))
 
 
 def exchange_types(group, store, options):

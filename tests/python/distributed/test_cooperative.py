@@ -101,6 +101,32 @@ def test_ranks_together_are_one_process_with_several_types(case):
                 assert np.array_equal(seeds[t][np.asarray(ids)], by_type(batch.seeds, seed_types)[t])
 
 
+@pytest.mark.parametrize("case", range(10))
+def test_budgets_of_ranks_are_those_of_one_process(case):
+    """docs/semantics.md, section 25: by type, and by tree with and without times."""
+    random = np.random.default_rng(case)
+    graph, _ = timed_types("edges" if case % 4 < 2 else "nodes", sort=case % 3 == 0)
+    num_ranks = WORLDS[case % len(WORLDS)]
+    by_tree = {"sampler": ramet.Budget((1, 6, 17)[case % 3], dependent=1 + case % 2)}
+    if case % 4 != 1:
+        times = {t: some_times(20, 3) for t in graph.node_types}
+        by_tree |= {"time": ramet.Time("time", monotonic=case % 4 == 3), "input_time": times}
+    seeds = {t: random.integers(0, graph.num_nodes(t), 20) for t in graph.node_types}
+    group = Together(
+        graph,
+        num_ranks,
+        ownership={t: random_ownership(random, graph.num_nodes(t), num_ranks) for t in graph.node_types},
+        num_neighbors=[[7, 5], [1, 40, 3], [200]][case % 3] if case < 5 else [4, -1, 3],
+        input_nodes=seeds,
+        batch_size=11,
+        shuffle=True,
+        threads=1 + case % 2,
+        **({"sampler": ramet.Budget(dependent=1 + case % 2)} if case < 5 else by_tree),
+    )
+    for together, alone in group.pairs():
+        assert_same(together, alone)
+
+
 @pytest.mark.parametrize("num_ranks", WORLDS)
 def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
     """Seeds, nodes and rows are those of the rank; sources are what other ranks have."""
@@ -117,6 +143,44 @@ def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
             for block in batch.blocks:
                 assert len(block.n_id) == block.num_src
                 assert np.array_equal(block.n_id[: block.num_dst], batch.n_id[: block.num_dst])
+
+
+@pytest.mark.parametrize("make", [homogeneous, heterogeneous])
+def test_fused_means_have_the_bits_of_one_process(make):
+    """docs/semantics.md, sections 10 and 20: a rank has the means of its destinations, and rows of all sources."""
+    pytest.importorskip("torch")
+    from ramet.nn import aggregate
+
+    inputs = "train" if make is homogeneous else ("paper", "train")
+    options = {"num_neighbors": [4, 3], "input_nodes": inputs, "batch_size": 40, "ownership": "hash"}
+    group = Together(make(), 3, features=ramet.Features(fuse=True), sampler="labor", **options)
+
+    def means_by_node(batch) -> dict:
+        found, block = {}, batch.blocks[0]
+        for t in batch.graph.edge_types:
+            destinations = by_type(block.n_id, batch.graph.node_types)[t[2]]
+            means = aggregate(block[t], by_type(batch.x, batch.graph.node_types)[t[0]])
+            found |= {(t, node): row.tolist() for node, row in zip(destinations.tolist(), means)}
+        return found
+
+    for together, alone in group.pairs(steps=2):
+        expected = means_by_node(alone)
+        theirs = [means_by_node(batch) for batch in together]
+        assert {key: row for found in theirs for key, row in found.items()} == expected
+        for batch in together:
+            for t, rows in by_type(batch.x, batch.graph.node_types).items():
+                ids = np.asarray(by_type(batch.blocks[0].n_id, batch.graph.node_types)[t])
+                assert np.array_equal(rows.rows(), rows_at(batch.graph.table("feat", t).numpy(), ids))
+                assert np.array_equal(rows.destinations, rows.rows()[: len(rows.destinations)])
+
+
+def test_fused_rows_of_a_part_are_refused(tmp_path):
+    pytest.importorskip("torch")
+    ramet.partition(homogeneous(), 1, tmp_path, method="hash")
+    with pytest.raises(ValueError, match="but a part of a graph lacks the rows of sources that other ranks own"):
+        ramet.NeighborLoader(
+            ramet.open(tmp_path / "part-0"), [3], features=ramet.Features(fuse=True), ranks=ramet.Cooperate()
+        )
 
 
 def test_a_batch_that_is_none_of_an_epoch_is_an_error():

@@ -196,7 +196,8 @@ CASES_OF_ONCE = {
     "LABOR-1, in PyG's form": (3, OPTIONS | ONCE | {"sampler": ramet.Labor(1)}, "hash"),
     "types": (3, TYPED | ONCE, {"paper": "hash", "author": np.full(200, 1)}),
     "links": (3, LINKS_ONCE | ONCE, "hash"),
-    "trees, in PyG's form": (2, TYPED | ONCE | {"disjoint": True}, dict.fromkeys(("paper", "author"), "hash")),
+    "links, budgets": (2, LINKS_ONCE | {"sampler": ramet.Budget(), "num_neighbors": [40, 30]}, "hash"),
+    "trees, in PyG's form": (2, TYPED | {"sampler": ramet.Budget(12)}, dict.fromkeys(("paper", "author"), "hash")),
 }
 
 

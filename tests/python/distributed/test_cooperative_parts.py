@@ -37,13 +37,13 @@ def of_rank(out, input_nodes, options) -> list[tuple]:
     return batches(part, input_nodes, ranks=ramet.Cooperate(), **options)
 
 
-TREES = {"expand": "once", "disjoint": True}
+TREES = {"expand": "once", "sampler": ramet.Budget(9)}
 
 
 @pytest.mark.parametrize(
     ("make", "method", "options"),
     [
-        (homogeneous, "metis", {}),
+        (homogeneous, "metis", {"sampler": ramet.Budget()}),
         (homogeneous, "range", TREES),
         (homogeneous, "hash", {"sampler": "labor"}),
         (heterogeneous, "hash", {}),

@@ -157,9 +157,18 @@ def assert_same_sets(steps: list, expected: list) -> None:
     assert [set(step) for step in steps] == [set(step) for step in expected]
 
 
-@pytest.mark.parametrize("size", [2, 7])
-def test_epochs_are_those_of_one_process(world, store, size):
-    options = OPTIONS | {"tables": ()}
+EPOCHS = {
+    "2": (2, {}),
+    "7": (7, {}),
+    "budgets": (3, {"sampler": ramet.Budget(), "num_neighbors": [30, 50]}),  # docs/semantics.md, section 25
+    "budgets of trees": (2, {"sampler": ramet.Budget(9), "num_neighbors": [-1, 4, 4]}),
+}
+
+
+@pytest.mark.parametrize("case", EPOCHS)
+def test_epochs_are_those_of_one_process(world, store, case):
+    size, change = EPOCHS[case]
+    options = OPTIONS | {"tables": ()} | change
     per_rank = world.call(ranks.sample, store, options, 2, size=size)
     for number in range(2):
         assert union([epochs[number] for epochs in per_rank]) == epoch(store, options, number)
@@ -194,6 +203,13 @@ def test_states_move_between_modes(world, store):
 
 
 # ---- rows
+
+
+@pytest.mark.parametrize("kind", ["one", "several"])
+def test_fused_rows_have_the_bits_of_exchanged_ones(world, store, several_types, kind):
+    """docs/semantics.md, sections 10 and 20: outputs of layers of ramet.nn, and gradients of their parameters."""
+    path, options = (store, OPTIONS) if kind == "one" else (several_types, TYPED)
+    world.call(ranks.train_fused, path, options, size=3)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)], ids=str)

@@ -198,7 +198,6 @@ WRONG = [
     ({"features": ramet.Features(transpose=True), "expand": "once"}, ValueError, r"\.transpose is True, which expand="),
     ({"features": "fuse"}, TypeError, r"features is 'fuse', expected a ramet\.Features"),
     ({"fuse": True}, TypeError, r"no 'fuse': `features=ramet\.Features\(fuse=\.\.\.\)`"),
-    ({"ranks": ramet.Cooperate()}, ValueError, "features.fuse is True, which a cooperative loader does not take"),
 ]
 
 

@@ -234,8 +234,6 @@ def test_bad_numbers_of_nodes(value):
 
 
 def test_loaders_that_do_not_take_budgets():
-    with pytest.raises(ValueError, match="sampler='budget', which a cooperative loader does not take"):
-        ramet.NeighborLoader(papers(), [3], ("paper", None), sampler=HGT, ranks=ramet.Cooperate())
     with pytest.raises(ValueError, match="fuse"):
         ramet.NeighborLoader(papers(), [3], ("paper", None), sampler=HGT, features=ramet.Features(fuse=True))
     batch = ramet.sample(papers(), ("paper", [1]), [3], sampler=HGT)

@@ -16,7 +16,7 @@ def remaining(csc, node: int, excluded: set[int]) -> list[int]:
 
 def draw_nodes(graph, nodes, budgets: dict[str, list[int]], draw: Draw, excluded: dict) -> list[dict[str, int]]:
     """Appends the nodes of all hops to `nodes`, which has the seeds. The sizes of the lists after each hop."""
-    importance: dict[str, dict[int, float]] = {t: {} for t in graph.num_nodes}
+    importance: dict[str, dict[int, int]] = {t: {} for t in graph.num_nodes}
     sizes = [dict.fromkeys(graph.num_nodes, 0), nodes.sizes()]
     for hop in range(len(next(iter(budgets.values())))):
         for edge_type in sorted(graph.edges, key=lambda name: encode_edge_type(name).encode()):
@@ -28,15 +28,16 @@ def draw_nodes(graph, nodes, budgets: dict[str, list[int]], draw: Draw, excluded
                     continue
                 row = remaining(csc, node, excluded.get(edge_type, set()))
                 for p in row:
-                    importance[src_type].setdefault(csc.indices[p], 0.0)
-                    importance[src_type][csc.indices[p]] += 1 / len(row)
+                    source = csc.indices[p]
+                    sum_of_shares = importance[src_type].get(source, 0) + 2**44 // len(row)
+                    importance[src_type][source] = min(sum_of_shares, 2**64 - 1)
         for node_type, of_type in importance.items():
             numbers = {
-                v: exponential(word(draw, hop, node_type, v)) / (s * s)
+                v: exponential(word(draw, hop, node_type, v)) / (float(s) * float(s))
                 for v, s in of_type.items()
                 if (0, v) not in nodes.where[node_type]
             }
-            for v in sorted(numbers, key=numbers.__getitem__)[: budgets[node_type][hop]]:
+            for v in sorted(numbers, key=lambda v: (numbers[v], v))[: budgets[node_type][hop]]:
                 nodes.append(node_type, 0, v)
         sizes.append(nodes.sizes())
     return sizes
@@ -58,8 +59,10 @@ def outside(hop, before: dict[str, int], nodes, most: int) -> dict[str, set[int]
     dropped: dict[str, set[int]] = {t: set() for t in nodes.n_id}
     for tree in {tree for of_type in nodes.trees.values() for tree in of_type}:
         room = most - sum(nodes.trees[t][:n].count(tree) for t, n in before.items())
-        found = [(t, i) for t in sorted(new, key=encode_name) for i in new[t] if nodes.trees[t][i] == tree]
-        found.sort(key=lambda one: word(hop.draw, hop.hop, one[0], nodes.n_id[one[0]][one[1]]))
-        for t, i in found[room:]:
+        found = []
+        for t in new:
+            of_tree = [(nodes.n_id[t][i], i) for i in new[t] if nodes.trees[t][i] == tree]
+            found += [(word(hop.draw, hop.hop, t, node), encode_name(t), node, t, i) for node, i in of_tree]
+        for *_, t, i in sorted(found)[room:]:
             dropped[t].add(i)
     return dropped

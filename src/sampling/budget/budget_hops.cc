@@ -1,4 +1,4 @@
-#include "budget_sampler.h"
+#include "budget_hops.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,6 @@
 
 #include "ramet/store.h"
 #include "sampling/excluded_edges.h"
-#include "sampling/hop_sampler.h"
 
 namespace ramet {
 namespace {
@@ -20,62 +19,44 @@ void copy_to(const Array& array, const std::vector<From>& values) {
 }  // namespace
 
 template <typename Id>
-BudgetSampler<Id>::BudgetSampler(HopOptions options)
-    : options_(std::move(options)),
-      graph_(*options_.graph),
-      driver_(options_.graph, options_.sample),
-      nodes_(graph_.node_types().size()) {
-  std::vector<NodeRange> ranges;
-  for (const NodeType& type : graph_.node_types()) {
-    ranges.push_back({0, type.num_nodes});
+BudgetHops<Id>::BudgetHops(HopOptions options, const HopDriver& driver)
+    : options_(std::move(options)), graph_(*options_.graph), driver_(driver) {
+  for (const NodeType& type : graph_.node_types())
     type_hash_.push_back(hash_name(encode_name(type.name)));
-  }
-  const int64_t limit = direct_table_limit(graph_, ranges);
-  for (size_t t = 0; t < nodes_.size(); ++t)
-    nodes_[t].prepare(limit, ranges[t]);
+  prepare(nodes_);
 }
 
 template <typename Id>
-Minibatch BudgetSampler<Id>::sample(std::span<const Seeds> seeds,
-                                    uint64_t epoch,
-                                    uint64_t step,
-                                    const std::atomic<bool>* stop,
-                                    std::span<const ExcludedEdges> excluded) {
-  driver_.start(seeds, epoch, step);
+void BudgetHops<Id>::prepare(CandidatesByType<Id>& candidates) const {
+  std::vector<NodeRange> ranges;
+  for (const NodeType& type : graph_.node_types())
+    ranges.push_back({0, type.num_nodes});
+  const int64_t limit = direct_table_limit(graph_, ranges);
+  candidates.resize(ranges.size());
+  for (size_t t = 0; t < ranges.size(); ++t)
+    candidates[t].prepare(limit, ranges[t]);
+}
+
+template <typename Id>
+void BudgetHops<Id>::exclude(std::span<const ExcludedEdges> excluded) {
   excluded_ = excluded_by_type(graph_, excluded);
+}
+
+template <typename Id>
+void BudgetHops<Id>::start() {
   for (size_t t = 0; t < nodes_.size(); ++t)
     nodes_[t].start_batch(driver_.seeds(t));
-  const auto& budgets = options_.sample.fanouts;
-  const size_t num_hops = budgets.empty() ? 0 : budgets.front().size();
-  std::vector<std::vector<int64_t>> ends{sizes()};  // after each hop
-  for (size_t hop = 0; hop < num_hops; ++hop) {
-    if (stop != nullptr && stop->load()) return {};
-    share(hop == 0 ? std::vector<int64_t>(nodes_.size(), 0) : ends[hop - 1]);
-    draw(hop);
-    ends.push_back(sizes());
-  }
-  ends.push_back(sizes());  // a last hop, for the edges into the nodes of the hop before
-  for (size_t hop = 0; hop <= num_hops; ++hop) {
-    if (stop != nullptr && stop->load()) return {};
-    Block block;
-    const std::vector<ListRange> destinations = driver_.destinations(ends[hop]);
-    set_destinations(block, destinations);
-    for (size_t t = 0; t < graph_.edge_types().size(); ++t)
-      block.relations.push_back(
-          edges_into(t, destinations[static_cast<size_t>(graph_.edge_types()[t].dst)]));
-    block.num_src = ends[hop + 1];
-    driver_.add(std::move(block));
-  }
-  std::vector<Array> n_id;
-  for (const auto& of_type : nodes_)
-    n_id.push_back(to_int64(of_type.nodes(), *options_.pool));
-  Minibatch batch = driver_.finish(std::move(n_id));
-  batch.induced = true;
-  return batch;
+  ends_.assign(1, sizes());
 }
 
 template <typename Id>
-std::vector<int64_t> BudgetSampler<Id>::sizes() const {
+size_t BudgetHops<Id>::num_hops() const {
+  const auto& budgets = options_.sample.fanouts;
+  return budgets.empty() ? 0 : budgets.front().size();
+}
+
+template <typename Id>
+std::vector<int64_t> BudgetHops<Id>::sizes() const {
   std::vector<int64_t> result;
   for (const auto& of_type : nodes_)
     result.push_back(std::ssize(of_type.nodes()));
@@ -83,34 +64,53 @@ std::vector<int64_t> BudgetSampler<Id>::sizes() const {
 }
 
 template <typename Id>
-void BudgetSampler<Id>::share(std::span<const int64_t> before) {
+void BudgetHops<Id>::share(CandidatesByType<Id>& among) {
+  constexpr uint64_t kOne = uint64_t{1} << 44;
   for (size_t edge_type = 0; edge_type < graph_.edge_types().size(); ++edge_type) {
     const EdgeType& edges = graph_.edge_types()[edge_type];
     const auto dst = static_cast<size_t>(edges.dst);
-    const auto first = static_cast<size_t>(before[dst]);
-    Candidates<Id>& sources = nodes_[static_cast<size_t>(edges.src)];
+    const ListRange destinations = appended(hop(), dst);
+    const auto first = static_cast<size_t>(destinations.begin);
+    Candidates<Id>& sources = among[static_cast<size_t>(edges.src)];
     const auto add = [&](std::span<const RowPiece> pieces, std::span<const Id> ids) {
       shares_.clear();
       for (const RowPiece& piece : pieces) {
         const bool repeats = nodes_[dst].repeats(first + static_cast<size_t>(piece.node));
         shares_.insert(shares_.end(), static_cast<size_t>(piece.count),
-                       repeats ? 0 : 1 / static_cast<double>(piece.degree));
+                       repeats ? 0 : kOne / static_cast<uint64_t>(piece.degree));
       }
       sources.add_shares(ids, shares_);
     };
-    for_each_source(edge_type, nodes_[dst].nodes().subspan(first), add);
+    for_each_source(edge_type, destinations.of(nodes_[dst].nodes()), add);
   }
 }
 
 template <typename Id>
-void BudgetSampler<Id>::draw(size_t hop) {
-  for (size_t t = 0; t < nodes_.size(); ++t)
-    nodes_[t].draw(hop_keys(driver_.step_keys(), hop, type_hash_[t]),
-                   options_.sample.fanouts[t][hop]);
+int64_t BudgetHops<Id>::budget(size_t type) const {
+  return options_.sample.fanouts[type][hop()];
 }
 
 template <typename Id>
-Relation BudgetSampler<Id>::edges_into(size_t edge_type, const ListRange& destinations) {
+std::span<const DrawnNode<Id>> BudgetHops<Id>::draw(size_t type) {
+  return nodes_[type].draw(hop_keys(driver_.step_keys(), hop(), type_hash_[type]), budget(type));
+}
+
+template <typename Id>
+Block BudgetHops<Id>::edges(size_t hop) {
+  Block block;
+  std::vector<ListRange> destinations;
+  for (size_t t = 0; t < nodes_.size(); ++t)
+    destinations.push_back(appended(hop, t));
+  set_destinations(block, destinations);
+  for (size_t t = 0; t < graph_.edge_types().size(); ++t)
+    block.relations.push_back(
+        edges_into(t, destinations[static_cast<size_t>(graph_.edge_types()[t].dst)]));
+  block.num_src = ends_[std::min(hop + 1, num_hops())];
+  return block;
+}
+
+template <typename Id>
+Relation BudgetHops<Id>::edges_into(size_t edge_type, const ListRange& destinations) {
   const EdgeType& edges = graph_.edge_types()[edge_type];
   BufferPool& pool = *options_.pool;
   Relation relation{.edge_type = static_cast<int>(edge_type),
@@ -128,7 +128,7 @@ Relation BudgetSampler<Id>::edges_into(size_t edge_type, const ListRange& destin
     auto position = position_.begin();
     for (const RowPiece& piece : pieces) {
       for (int64_t p = piece.begin; p < piece.begin + piece.count; ++p, ++position) {
-        if (*position < 0) continue;
+        if (*position == Candidates<Id>::kNowhere) continue;
         sources_.push_back(*position);
         positions_.push_back(p);
         ++indptr[piece.node + 1];
@@ -150,7 +150,7 @@ Relation BudgetSampler<Id>::edges_into(size_t edge_type, const ListRange& destin
   return relation;
 }
 
-template class BudgetSampler<int32_t>;
-template class BudgetSampler<int64_t>;
+template class BudgetHops<int32_t>;
+template class BudgetHops<int64_t>;
 
 }  // namespace ramet
