@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "edge_times.h"
 #include "excluded_edges.h"
 #include "kernels/cpu/isa_kernels.h"
@@ -84,6 +85,12 @@ class RowEdges {
   // Of destination i, whose row it is.
   EdgeNumbers of(const Row& row, size_t i) {
     return have_times() ? of_time(row, i) : remaining(row, row);
+  }
+  // Asks for the first of the times of a row that request() will be called with soon.
+  void touch(const Row& row) const {
+    if (!have_times() || !task_.parts.empty()) return;
+    if (codes_ != nullptr) return prefetch(codes_->data() + row.begin);
+    if (times_->of_edges != nullptr) prefetch(times_->of_edges + row.begin);
   }
   // Asks for the times of a row that of() will be called with soon.
   void request(const Row& row) const {

@@ -61,6 +61,7 @@ class EvenlyRule final : public EdgeRule {
     }
     int64_t size = 0;
     for (size_t i = begin; i < end; ++i) {
+      for_each_touched(i, 2 * kAhead, rows.size(), [&](size_t j) { edges_.touch(rows[j]); });
       if (edges_.reads_sources() && i + 2 * kAhead < rows.size())
         request_sources(task_.edges, width, rows[i + 2 * kAhead]);
       if (i + kAhead < rows.size()) edges_.request(rows[i + kAhead]);
@@ -111,6 +112,7 @@ class LatestRule final : public EdgeRule {
   }
   [[nodiscard]] bool reads_sources() const { return edges_.reads_sources(); }
   void request(const Row& row, size_t /*i*/) const { edges_.request(row); }
+  void touch(const Row& row, size_t /*i*/) const { edges_.touch(row); }
 
  private:
   void find_latest(const Row& row, const TimeSpan& allowed) {
