@@ -1,6 +1,7 @@
 // Ascending numbers, searched and kept without branches.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,28 @@ inline int64_t first_above(const double* sums, size_t size, double value) {
     size -= half;
   }
   return static_cast<int64_t>(first);
+}
+
+inline constexpr size_t kMostRanked = 32;
+
+// Of up to kMostRanked numbers below 2^32 - 1: calls write(rank, number) for each. Each is compared
+// with each, in vectors, for nobody can predict the branches of a sort.
+template <typename Write>
+void rank_few(const uint32_t (&numbers)[kMostRanked], size_t count, Write&& write) {
+  constexpr size_t kTogether = 8;
+  for (size_t first = 0; first < count; first += kTogether) {
+    uint32_t of_lane[kTogether], rank[kTogether] = {};
+    for (size_t lane = 0; lane < kTogether; ++lane)
+      of_lane[lane] = numbers[first + lane];
+    for (size_t j = 0; j < count; ++j) {
+      for (size_t lane = 0; lane < kTogether; ++lane) {
+        const uint32_t equal_too = first + lane > j ? 1 : 0;
+        rank[lane] += numbers[j] < of_lane[lane] + equal_too ? 1 : 0;
+      }
+    }
+    for (size_t lane = 0; lane < std::min(kTogether, count - first); ++lane)
+      write(rank[lane], of_lane[lane]);
+  }
 }
 
 // Up to kMost numbers from 0 on, ascending. By masks as well.

@@ -159,6 +159,17 @@ template <typename Id>
 // The rows of destinations `begin` to `end`.
 [[nodiscard]] std::vector<Row> read_piece(const RelationRows& task, int64_t begin, int64_t end);
 
+// Calls body(i) for some numbers below `size`, more than `ahead` ahead of `at`, several at a time:
+// each number once, in order, as `at` ascends one by one.
+template <typename Body>
+void for_each_touched(size_t at, size_t ahead, size_t size, Body&& body) {
+  constexpr size_t kTogether = 16;
+  if (at % kTogether != 0) return;
+  const size_t begin = at == 0 ? 0 : at + ahead;
+  for (size_t i = begin; i < std::min(at + ahead + kTogether, size); ++i)
+    body(i);
+}
+
 // Asks for the sources, of `width` bytes each, of a row that will be read soon.
 inline void request_sources(const EdgeType& edges, int64_t width, const Row& row) {
   constexpr int64_t kMostBytes = 2048, kLine = 64;  // the hardware sees the rest
@@ -168,7 +179,9 @@ inline void request_sources(const EdgeType& edges, int64_t width, const Row& row
 }
 
 // Calls body(i, row) for the destinations of a piece. Some rows ahead, what the reader reads of
-// them is asked for: sources, if its reads_sources() says so, and by its request(row, i).
+// them is asked for: sources, if its reads_sources() says so, and by its request(row, i). Before
+// that the first of it, by touch(row, i), of several rows at once: the translations of their
+// addresses then take place side by side.
 template <typename Reader, typename Body>
 void for_each_row_ahead(const RelationRows& task,
                         const PieceOfRows& piece,
@@ -181,6 +194,11 @@ void for_each_row_ahead(const RelationRows& task,
   const std::span<const Row> read =  // of them
       task.parts.empty() ? rows : task.parts.subspan(first, rows.size());
   for (size_t at = 0; at < rows.size(); ++at) {
+    for_each_touched(at, kRowsAhead, rows.size(), [&](size_t i) {
+      if (reads_sources)
+        prefetch(static_cast<const char*>(task.edges.indices.data) + read[i].begin * width);
+      reader.touch(rows[i], first + i);
+    });
     if (reads_sources && at + kRowsAhead < rows.size())
       request_sources(task.edges, width, read[at + kRowsAhead]);
     if (const size_t ahead = at + kReaderAhead; ahead < rows.size())

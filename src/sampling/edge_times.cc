@@ -142,8 +142,11 @@ std::vector<std::optional<EdgeTimes>> edge_times(const Graph& graph,
     const bool writable = (of_edges != nullptr ? of_edges : of_sources)->writable;
     const bool sorted = edges.sorted_by == array && !writable;
     times[t] = {.rule = *rule, .sorted = sorted, .location = graph.store()->location(array)};
-    if (!sorted && !writable && !edges.indices.writable && !edges.read_by_row)
-      times[t]->codes = &graph.derived().slot("codes of " + array + " by " + edges.encoded);
+    if (!sorted && !writable && !edges.indices.writable && !edges.read_by_row) {
+      const bool last = rule->strategy == Strategy::kLast && !edges.indptr.writable;
+      (last ? times[t]->by_time : times[t]->codes) =
+          &graph.derived().slot((last ? "rows by " : "codes of ") + array + " by " + edges.encoded);
+    }
     if (sorted && of_edges != nullptr && !edges.read_by_row)
       times[t]->order = &graph.derived().slot("order of " + array);
     if (of_edges != nullptr) {

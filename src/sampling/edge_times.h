@@ -47,12 +47,14 @@ constexpr bool excludes_equal(Comparison comparison) {
 
 struct EdgeTimes {
   Time rule;
-  const int64_t* of_edges = nullptr;     // by position; nullptr: an edge has its source's time
-  const int64_t* of_sources = nullptr;   // by node
-  bool sorted = false;                   // the store says that rows are in the order of times
-  std::string location;                  // how errors name the table
-  DerivedArrays::Slot* codes = nullptr;  // of TimeCodes; nullptr where there are never any
-  DerivedArrays::Slot* order = nullptr;  // of SortedTimes; the same
+  const int64_t* of_edges = nullptr;    // by position; nullptr: an edge has its source's time
+  const int64_t* of_sources = nullptr;  // by node
+  bool sorted = false;                  // the store says that rows are in the order of times
+  std::string location;                 // how errors name the table
+  // nullptr where there are never any.
+  DerivedArrays::Slot* codes = nullptr;    // of TimeCodes
+  DerivedArrays::Slot* by_time = nullptr;  // of RowsByTime
+  DerivedArrays::Slot* order = nullptr;    // of SortedTimes
 
   // By position, or by node.
   [[nodiscard]] const int64_t* data() const { return of_edges != nullptr ? of_edges : of_sources; }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "rows_by_time.h"
 #include "sorted_times.h"
 #include "time_codes.h"
 
@@ -150,6 +151,9 @@ void HopSampler<Id>::count_times_read(const RelationTask<Id>& task) const {
   };
   count(task.times->codes, [&] {
     return TimeCodes::make(*task.times, task.edges, task.num_src_nodes, options_.threads);
+  });
+  count(task.times->by_time, [&] {
+    return RowsByTime::make(*task.times, task.edges, task.num_src_nodes, options_.threads);
   });
   count(task.times->order,
         [&] { return SortedTimes::make(*task.times, task.edges, options_.threads); });

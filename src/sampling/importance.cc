@@ -181,6 +181,7 @@ void HopImportance<Id>::add_rows(const RelationTask<Id>& task,
     LaborEdges edges;
     static constexpr bool reads_sources() { return true; }
     void request(const Row& row, size_t /*i*/) const { edges.request(row); }
+    void touch(const Row& row, size_t /*i*/) const { edges.touch(row); }
   } reader{{task, method_.table}};
   LaborEdges& edges = reader.edges;
   const auto add_row = [&](size_t i, const Row& row) {

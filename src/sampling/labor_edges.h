@@ -42,6 +42,7 @@ class LaborEdges {
   // Of these shares: solve_c_of_shares().
   [[nodiscard]] double solve_c(int64_t fanout) const;
 
+  void touch(const Row& row) const { edges_.touch(row); }
   // Asks for the weights and times of a row that of() will be called with soon.
   void request(const Row& row) const {
     edges_.request(row);

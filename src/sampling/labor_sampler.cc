@@ -52,6 +52,7 @@ class LaborRule final : public EdgeRule {
     return draws_.importance == nullptr || !draws_.importance->has_ids() || edges_.reads_sources();
   }
   void request(const Row& row, size_t /*i*/) const { edges_.request(row); }
+  void touch(const Row& row, size_t /*i*/) const { edges_.touch(row); }
 
  private:
   // Without weights, and LABOR-0: one probability for all.

@@ -1,7 +1,5 @@
 #include "row_edges.h"
 
-#include <cmath>
-
 #include "base/first_where.h"
 #include "base/prefetch.h"
 
@@ -45,17 +43,6 @@ EdgeNumbers RowEdges::of_time(const Row& row, size_t i) {
   return in(row, allowed);
 }
 
-EdgeNumbers RowEdges::latest(const Row& row, const TimeSpan& allowed, int64_t count) {
-  const CodeSpan codes = code_span(allowed);
-  if (codes_ == nullptr || allowed.is_empty()) return in(row, allowed, codes);
-  const auto k = static_cast<double>(count);  // and some more, for times are not spread evenly
-  const CodeSpan last =
-      codes_->last_part(codes, (k + 2 * std::sqrt(k) + 3) / static_cast<double>(row.degree));
-  const EdgeNumbers edges = in(row, allowed, last);
-  if (edges.size() >= count || last.first == codes.first) return edges;
-  return in(row, allowed, codes);
-}
-
 Row RowEdges::part(const Row& row, size_t i) const {
   if (!task_.parts.empty()) return task_.parts[i];
   const TimeSpan allowed = task_.allowed[i];
@@ -92,7 +79,8 @@ void RowEdges::request_times(const Row& row) const {
   }
 }
 
-EdgeNumbers RowEdges::in(const Row& row, const TimeSpan& allowed, const CodeSpan& codes) {
+EdgeNumbers RowEdges::in(const Row& row, const TimeSpan& allowed) {
+  const CodeSpan codes = code_span(allowed);
   numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
   found_.resize(static_cast<size_t>(kTogether + kWithinPadding));
   int64_t* last = numbers_.data();

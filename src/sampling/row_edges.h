@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "edge_times.h"
 #include "excluded_edges.h"
 #include "kernels/cpu/isa_kernels.h"
@@ -85,6 +86,12 @@ class RowEdges {
   EdgeNumbers of(const Row& row, size_t i) {
     return have_times() ? of_time(row, i) : remaining(row, row);
   }
+  // Asks for the first of the times of a row that request() will be called with soon.
+  void touch(const Row& row) const {
+    if (!have_times() || !task_.parts.empty()) return;
+    if (codes_ != nullptr) return prefetch(codes_->data() + row.begin);
+    if (times_->of_edges != nullptr) prefetch(times_->of_edges + row.begin);
+  }
   // Asks for the times of a row that of() will be called with soon.
   void request(const Row& row) const {
     if (have_times() && task_.parts.empty()) request_times(row);
@@ -93,11 +100,7 @@ class RowEdges {
   // What follows is for tasks with times.
 
   // The edges of a row in no order whose times are in `allowed`.
-  EdgeNumbers in(const Row& row, const TimeSpan& allowed) {
-    return in(row, allowed, code_span(allowed));
-  }
-  // The same, or some of the latest of them, at least `count`.
-  EdgeNumbers latest(const Row& row, const TimeSpan& allowed, int64_t count);
+  EdgeNumbers in(const Row& row, const TimeSpan& allowed);
   // The edges of in(), of a row of fewer than 2^32. Writes their numbers to `found`, which has room
   // for those of the row and kWithinPadding; returns how many there are.
   int64_t find(const Row& row, const TimeSpan& allowed, uint32_t* found) {
@@ -107,12 +110,6 @@ class RowEdges {
   [[nodiscard]] Row part(const Row& row, size_t i) const;
 
   [[nodiscard]] int64_t time(int64_t position) const;
-  // Whether those of rank() have 16 bits.
-  [[nodiscard]] bool has_short_ranks() const { return codes_ != nullptr; }
-  // What ascends with time, and is faster to read where there are codes.
-  [[nodiscard]] int64_t rank(int64_t position) const {
-    return codes_ == nullptr ? time(position) : codes_->data()[position];
-  }
 
  private:
   static constexpr int64_t kTogether = 4096;  // edges whose numbers are found at once
@@ -121,7 +118,6 @@ class RowEdges {
     return {part.begin - row.begin, part, task_.excluded_in(part)};
   }
   EdgeNumbers of_time(const Row& row, size_t i);
-  EdgeNumbers in(const Row& row, const TimeSpan& allowed, const CodeSpan& codes);
   int64_t find(const Row& row,
                const TimeSpan& allowed,
                const CodeSpan& codes,

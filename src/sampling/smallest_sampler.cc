@@ -41,6 +41,7 @@ class SmallestWordsRule final : public EdgeRule {
   }
   [[nodiscard]] bool reads_sources() const { return edges_.reads_sources(); }
   void request(const Row& row, size_t /*i*/) const { edges_.request(row); }
+  void touch(const Row& row, size_t /*i*/) const { edges_.touch(row); }
 
   void pick(const Row& row, size_t i, EdgePicks& picks) {
     const int64_t k = task_.fanout;

@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "ascending.h"
+#include "base/first_where.h"
 #include "kernels/cpu/pick.h"
 #include "ramet/sampler.h"
 #include "row_edges.h"
 #include "row_picker.h"
+#include "rows_by_time.h"
 
 namespace ramet {
 namespace {
@@ -61,6 +64,7 @@ class EvenlyRule final : public EdgeRule {
     }
     int64_t size = 0;
     for (size_t i = begin; i < end; ++i) {
+      for_each_touched(i, 2 * kAhead, rows.size(), [&](size_t j) { edges_.touch(rows[j]); });
       if (edges_.reads_sources() && i + 2 * kAhead < rows.size())
         request_sources(task_.edges, width, rows[i + 2 * kAhead]);
       if (i + kAhead < rows.size()) edges_.request(rows[i + kAhead]);
@@ -96,6 +100,11 @@ class EvenlyRule final : public EdgeRule {
   bool is_long_ = false;  // the list is numbers_, of one row
 };
 
+// How many edges of a row are taken, at most.
+int64_t num_wanted(const RelationRows& task, const Row& row) {
+  return task.fanout == kAllNeighbors ? row.degree : std::min(row.degree, task.fanout);
+}
+
 // The k latest; of one time, those that stand later in the row. Of one thread.
 class LatestRule final : public EdgeRule {
  public:
@@ -111,78 +120,134 @@ class LatestRule final : public EdgeRule {
   }
   [[nodiscard]] bool reads_sources() const { return edges_.reads_sources(); }
   void request(const Row& row, size_t /*i*/) const { edges_.request(row); }
+  void touch(const Row& row, size_t /*i*/) const { edges_.touch(row); }
 
  private:
   void find_latest(const Row& row, const TimeSpan& allowed) {
-    const int64_t k =
-        task_.fanout == kAllNeighbors ? row.degree : std::min(row.degree, task_.fanout);
-    const EdgeNumbers edges = edges_.latest(row, allowed, k);
+    const int64_t k = num_wanted(task_, row);
+    const EdgeNumbers edges = edges_.in(row, allowed);
     latest_.resize(static_cast<size_t>(edges.size()));
     edges.copy(0, edges.size(), latest_.data());
-    if (edges.size() > k && !keep_few(row, k)) keep_latest(row, k);
+    if (edges.size() > k) keep_latest(row, k);
   }
 
-  // Of a few edges, counts for each those of later ranks, without a branch on a rank. False, and
-  // changes nothing, where there are more, or where edges of the same rank are kept only in part.
-  bool keep_few(const Row& row, int64_t k) {
-    const size_t size = latest_.size();
-    if (size > kFew || !edges_.has_short_ranks()) return false;
-    constexpr int kHalf = 1 << 15;  // ranks as signed numbers, which SSE2 can compare
-    std::array<int16_t, kFew> ranks, later = {};
-    ranks.fill(-kHalf);
-    for (size_t e = 0; e < size; ++e)
-      ranks[e] = static_cast<int16_t>(edges_.rank(row.begin + latest_[e]) - kHalf);
-    for (size_t e = 0; e < size; ++e) {
-      const int16_t rank = ranks[e];
-      for (size_t other = 0; other < kFew; ++other)
-        later[other] = static_cast<int16_t>(later[other] + (ranks[other] < rank ? 1 : 0));
-    }
-    const auto is_kept = [k](int16_t num_later) { return num_later < k; };
-    if (std::count_if(later.begin(), later.begin() + std::ssize(latest_), is_kept) != k)
-      return false;
-    size_t kept = 0;
-    for (size_t e = 0; e < size; ++e) {
-      latest_[kept] = latest_[e];
-      kept += is_kept(later[e]) ? 1 : 0;
-    }
-    latest_.resize(kept);
-    return true;
-  }
-
-  // All of a later rank than the k-th, and of those with its rank the latest.
   void keep_latest(const Row& row, int64_t k) {
-    const auto rank_of = [&](int64_t x) { return edges_.rank(row.begin + x); };
-    ranks_.resize(latest_.size());
-    std::transform(latest_.begin(), latest_.end(), ranks_.begin(), rank_of);
-    std::nth_element(ranks_.begin(), ranks_.end() - k, ranks_.end());
-    const int64_t kth = *(ranks_.end() - k);
-    const auto is_later = [kth](int64_t rank) { return rank > kth; };
-    const int64_t of_kth = k - std::count_if(ranks_.end() - k, ranks_.end(), is_later);
-    tied_.clear();
-    std::erase_if(latest_, [&](int64_t x) {
-      const int64_t rank = rank_of(x);
-      if (rank == kth) tied_.emplace_back(0, x);
-      return rank <= kth;
-    });
-    const int64_t taken = std::min(of_kth, std::ssize(tied_));  // times may change
-    if (std::ssize(tied_) > taken) {
-      for (auto& [time, x] : tied_)
-        time = edges_.time(row.begin + x);
-      std::nth_element(tied_.begin(), tied_.end() - taken, tied_.end());
-    }
-    std::transform(tied_.end() - taken, tied_.end(), std::back_inserter(latest_),
+    keys_.clear();
+    for (const int64_t x : latest_)
+      keys_.emplace_back(edges_.time(row.begin + x), x);
+    std::nth_element(keys_.begin(), keys_.end() - k, keys_.end());
+    latest_.clear();
+    std::transform(keys_.end() - k, keys_.end(), std::back_inserter(latest_),
                    [](const auto& edge) { return edge.second; });
     std::sort(latest_.begin(), latest_.end());
   }
 
-  static constexpr size_t kFew = 32;  // most rows have as many, with the fanouts in use
-
   const RelationRows& task_;
   RowEdges edges_;
-  std::vector<int64_t> latest_;  // numbers in the row, ascending
-  std::vector<int64_t> ranks_;
-  std::vector<std::pair<int64_t, int64_t>> tied_;  // time, number in the row
+  std::vector<int64_t> latest_;                    // numbers in the row, ascending
+  std::vector<std::pair<int64_t, int64_t>> keys_;  // time, number in the row
 };
+
+// The same where rows are known by time. The ends of what times allow are searched side by side.
+class LatestByTimeRule final : public EdgeRule {
+ public:
+  LatestByTimeRule(const RelationRows& task, const RowsByTime& by_time)
+      : task_(task), by_time_(by_time), edges_(task) {}
+
+  void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) override {
+    for (size_t first = 0; first < piece.rows.size(); first += kTogether) {
+      const auto rows = piece.rows.subspan(first, std::min(kTogether, piece.rows.size() - first));
+      const auto allowed = task_.allowed.subspan(piece.first + first, rows.size());
+      for (size_t i = 0; i < rows.size(); ++i)
+        last_[i] = codes_of(allowed[i]).last;
+      by_time_.find_ends(rows, std::span(last_).first(rows.size()), ends_.data());
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const int64_t before = picks.size();
+        if (!allowed[i].is_empty()) pick(rows[i], allowed[i], ends_[i], picks);
+        sizes[first + i] = picks.size() - before;
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kTogether = 512;
+
+  CodeSpan codes_of(const TimeSpan& allowed) {  // most often those of the row before
+    if (allowed != coded_ && !allowed.is_empty()) codes_ = by_time_.codes().of(coded_ = allowed);
+    return codes_;
+  }
+
+  // `end`: behind the entries that the codes allow.
+  void pick(const Row& row, const TimeSpan& allowed, int64_t end, EdgePicks& picks) {
+    const CodeSpan codes = codes_of(allowed);
+    const bool is_coded = RowsByTime::is_coded(row);
+    const auto is_late = [&](int64_t at) { return time(row, at) > allowed.last; };
+    if (!is_coded) {
+      end = first_where(row.begin, row.begin + row.degree, is_late);
+    } else if (codes.cuts_last && end > row.begin && by_time_.code(end - 1) == codes.last) {
+      end = first_where(row.begin, end, is_late);
+    }
+    const auto is_early = [&](int64_t at) {
+      if (allowed.first == kFirstTime) return false;
+      const int code = is_coded ? by_time_.code(at) : codes.first;
+      if (is_coded && (code != codes.first || !codes.cuts_first)) return code < codes.first;
+      return time(row, at) < allowed.first;
+    };
+    collect(row, end, is_early);
+    take_ascending(row, picks);
+  }
+
+  // The numbers of the last k entries before `end`, without the excluded ones.
+  template <typename IsEarly>
+  void collect(const Row& row, int64_t end, const IsEarly& is_early) {
+    const auto excluded = task_.excluded_in(row);
+    const int64_t k = num_wanted(task_, row);
+    numbers_.clear();
+    for (int64_t at = end - 1; at >= row.begin && std::ssize(numbers_) < k; --at) {
+      const uint32_t number = by_time_.number(row, at);
+      if (number >= row.degree || is_early(at)) break;  // rows may change
+      if (!std::binary_search(excluded.begin(), excluded.end(), row.begin + number))
+        numbers_.push_back(number);
+    }
+  }
+
+  void take_ascending(const Row& row, EdgePicks& picks) {
+    const size_t count = numbers_.size();
+    if (count > kMostRanked) {
+      std::sort(numbers_.begin(), numbers_.end());
+      return picks.take(std::ssize(numbers_),
+                        [&](int64_t i) { return row.begin + numbers_[static_cast<size_t>(i)]; });
+    }
+    std::copy_n(numbers_.begin(), count, few_);
+    picks.add(std::ssize(numbers_), [&](auto* position) {
+      using Position = std::decay_t<decltype(*position)>;
+      rank_few(few_, count, [&](size_t rank, uint32_t number) {
+        position[rank] = static_cast<Position>(row.begin + number);
+      });
+    });
+  }
+
+  // Of the edge of an entry. Rows may change: of any edge where the entry has none.
+  [[nodiscard]] int64_t time(const Row& row, int64_t at) const {
+    return edges_.time(row.begin + std::min<int64_t>(by_time_.number(row, at), row.degree - 1));
+  }
+
+  const RelationRows& task_;
+  const RowsByTime& by_time_;
+  RowEdges edges_;
+  TimeSpan coded_ = {0, -1};
+  CodeSpan codes_ = {};  // of coded_
+  std::array<int, kTogether> last_ = {};
+  std::array<int64_t, kTogether> ends_ = {};
+  std::vector<uint32_t> numbers_;
+  uint32_t few_[kMostRanked] = {};
+};
+
+std::unique_ptr<EdgeRule> latest_rule(const RelationRows& rows) {
+  const RowsByTime* const by_time = known_rows(*rows.times);
+  if (by_time == nullptr) return std::make_unique<LatestRule>(rows);
+  return std::make_unique<LatestByTimeRule>(rows, *by_time);
+}
 
 }  // namespace
 
@@ -196,7 +261,7 @@ Relation sample_in_time(const RelationTask<Id>& task,
   if (replace && task.num_dst() > 0 && task.fanout > kMaxPicks / task.num_dst())
     throw_too_many_picks(task.edges, task.fanout, task.num_dst(), kMaxPicks);
   const auto make_rule = [&](const RelationRows& rows) -> std::unique_ptr<EdgeRule> {
-    if (rows.times->rule.strategy == Strategy::kLast) return std::make_unique<LatestRule>(rows);
+    if (rows.times->rule.strategy == Strategy::kLast) return latest_rule(rows);
     return std::make_unique<EvenlyRule>(rows, keys, replace);
   };
   return scan_edges(task, scratch, pool, threads, false, make_rule);

@@ -100,10 +100,4 @@ CodeSpan TimeCodes::of(const TimeSpan& span) const {
   return {first, last, (begins_[first] < span.first), (last_time(last) > span.last)};
 }
 
-CodeSpan TimeCodes::last_part(const CodeSpan& span, double part) const {
-  const double first = span.last - part * static_cast<double>(begins_.size());
-  if (first < span.first + 1) return span;
-  return {static_cast<uint16_t>(first), span.last, false, span.cuts_last};
-}
-
 }  // namespace ramet

@@ -41,13 +41,12 @@ class TimeCodes {
 
   // Of a span that is not empty.
   [[nodiscard]] CodeSpan of(const TimeSpan& span) const;
-  // The end of `span` that has about `part` of all edges, or all of it.
-  [[nodiscard]] CodeSpan last_part(const CodeSpan& span, double part) const;
+  [[nodiscard]] uint16_t code(int64_t time) const;
+  [[nodiscard]] int size() const { return static_cast<int>(begins_.size()); }  // of all codes
 
  private:
   static constexpr int kCellBits = 16;
 
-  [[nodiscard]] uint16_t code(int64_t time) const;
   // Times from the lowest on are in cells of the same length, each of which a few spans begin in.
   [[nodiscard]] int64_t lowest() const { return begins_[begins_.size() > 1 ? 1 : 0]; }
   [[nodiscard]] size_t cell(uint64_t time) const {

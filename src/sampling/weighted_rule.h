@@ -85,6 +85,12 @@ class WeightedRule final : public EdgeRule {
 
   [[nodiscard]] bool reads_sources() const { return edges_.reads_sources(); }
 
+  // Asks for the first of what request() will ask for.
+  void touch(const Row& row, size_t i) const {
+    if (edges_.have_times() || row_tries_ == nullptr) return;
+    prefetch(row_tries_->data() + number_of_row(i));
+    prefetch(row_tries_->codes() + row.begin);
+  }
   // Asks for what will be read of a row that will be drawn from soon; makes its first tries, which
   // say what that is. Where times hold edges back, there hardly are any.
   void request(const Row& row, size_t i) {

@@ -11,6 +11,7 @@
 #include "ramet/error.h"
 #include "ramet/sampler.h"
 #include "sampling/edge_times.h"
+#include "sampling/rows_by_time.h"
 #include "sampling/sorted_times.h"
 #include "sampling/time_codes.h"
 #include "support/errors.h"
@@ -242,7 +243,7 @@ TEST_CASE("codes of times give the same edges, once there are any") {
       options.time = Time{.table = "time", .strategy = strategy, .window = kBelow / 3};
       NeighborSampler sampler(graph, options);
       (void)sampler.sample({0, seeds, times}, 0, 0);
-      REQUIRE(graph->derived().bytes() == 2 * kEdges);
+      REQUIRE(graph->derived().bytes() == (strategy == Strategy::kUniform ? 2 : 2 + 4) * kEdges);
       for (size_t first = 0; first < seeds.size(); first += 1'000) {
         const auto fresh = Graph::from_store(graph->store());
         const Seeds some{0, std::span(seeds).subspan(first, 1'000),
@@ -253,6 +254,35 @@ TEST_CASE("codes of times give the same edges, once there are any") {
       }
     }
   }
+}
+
+// Of one code are edges with different times, and a row is too long for codes. docs/semantics.md,
+// section 16.
+TEST_CASE("rows by time are in the order of (time, position)") {
+  constexpr int64_t kLong = RowsByTime::kMostCoded + 5, kAll = kLong + 2'000;
+  const std::vector<int64_t> indptr{0, 0, kLong, kAll, kAll}, times = test::drawn_ids(kAll, 900, 2);
+  const std::vector<int32_t> indices(kAll);
+  EdgeType edges;
+  edges.indptr = borrow(indptr), edges.indices = borrow(indices);
+  std::vector<int64_t> far(times);
+  for (size_t i = 0; i < far.size(); i += 3)
+    far[i] = kLatest - far[i];  // so that few codes are left for the others
+  EdgeTimes given;
+  for (const auto& of_row : {times, far}) {
+    given.of_edges = of_row.data();
+    const auto made = RowsByTime::make(given, edges, 4, 2);
+    REQUIRE(made != nullptr);
+    for (const Row row : {Row{0, kLong}, Row{kLong, kAll - kLong}}) {
+      std::vector<std::pair<int64_t, int64_t>> expected;
+      for (int64_t x = 0; x < row.degree; ++x)
+        expected.emplace_back(of_row[static_cast<size_t>(row.begin + x)], x);
+      std::sort(expected.begin(), expected.end());
+      for (int64_t x = 0; x < row.degree; ++x)
+        REQUIRE(made->number(row, row.begin + x) == expected[static_cast<size_t>(x)].second);
+    }
+  }
+  given.of_edges = nullptr;
+  CHECK(RowsByTime::make(given, edges, 0, 1) == nullptr);  // its sources are no nodes
 }
 
 // The spans of codes begin where codes change, whatever times there are. docs/semantics.md,
