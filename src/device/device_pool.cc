@@ -122,7 +122,9 @@ class InUse {
   }
   void set_users(const std::vector<CudaStreamHandle>& streams) {
     const std::lock_guard lock(mutex_);
-    users_.assign(streams.begin(), streams.end());
+    users_.clear();
+    for (const CudaStreamHandle stream : streams)
+      users_.emplace_back(stream);
   }
   void add_user(CudaStreamHandle stream) {
     const std::lock_guard lock(mutex_);
