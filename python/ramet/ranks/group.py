@@ -135,9 +135,10 @@ def keep(work, *tensors) -> None:
 
 
 def exchange(message: tuple | None, progress: Progress, members: list[int], process_group: dist.ProcessGroup) -> tuple:
-    """Sends (bytes for each rank, uint8 array, or tensor of a device) and returns what came from each, in the same form.
-    ValueError, on every rank, where another one is at another step: their messages would fit together by chance at most. RuntimeError, on
-    every rank, where one has no message: it has failed. process_group: that of `members`, ranks of the world."""
+    """Sends (bytes for each rank, uint8 array, or tensor of a device) and returns what came from each, in the same
+    form. ValueError, on every rank, where another one is at another step: their messages would fit together by
+    chance at most. RuntimeError, on every rank, where one has no message: it has failed. process_group: that of
+    `members`, ranks of the world."""
     bytes_out, data = message or ([FAILED] * len(members), None)
     heads = torch.tensor([[count, *progress] for count in bytes_out])
     incoming = torch.empty_like(heads)

@@ -205,7 +205,9 @@ class Communicator:
         return received
 
 
-def all_to_all(inputs: list[tuple[Storage, Lists]], *, op: Op = Op.UPDATE, threads: int = 1, **what) -> list[Lists | Sorted]:
+def all_to_all(
+    inputs: list[tuple[Storage, Lists]], *, op: Op = Op.UPDATE, threads: int = 1, **what
+) -> list[Lists | Sorted]:
     """For each table the lists of all ranks, in the order of the ranks: views, to be read until release(). All ranks of
     the tables call this together. Those of ranks on this machine may hold rows of any owner. Of a table on devices what
     all ranks have for this one's rows, sorted there.

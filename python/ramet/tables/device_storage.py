@@ -190,7 +190,9 @@ class DeviceStorage(OnDevice, SharedStorage):
     @cached_property
     def begins(self) -> torch.Tensor:
         """int64 [ranks], on the device: the first position of each rank."""
-        return devices.move(torch.tensor([self.positions.positions_of(k)[0] for k in range(self.ranks.size)]), self._device)
+        return devices.move(
+            torch.tensor([self.positions.positions_of(k)[0] for k in range(self.ranks.size)]), self._device
+        )
 
     @cached_property
     def all_rows(self) -> _core.DeviceArray:
@@ -199,10 +201,12 @@ class DeviceStorage(OnDevice, SharedStorage):
         return self.as_rows(rows, len(rows))
 
     def as_rows(self, memory: torch.Tensor, count: int, dtype: str | None = None) -> _core.DeviceArray:
-        """`count` rows in the memory of a tensor as the engine takes them, of the table's dtype or another one. Keeps no
+        """`count` rows in the memory of a tensor as the engine takes them, of the table's dtype or another. Keeps no
         memory alive."""
         shape = (count, *self.shape[1:])
-        return _core.DeviceArray(memory.data_ptr(), dtype=dtype or self.rows.dtype, shape=shape, device=self._device.index)
+        return _core.DeviceArray(
+            memory.data_ptr(), dtype=dtype or self.rows.dtype, shape=shape, device=self._device.index
+        )
 
     def empty_rows(self, count: int, decode: bool = False, dtype: str | None = None) -> torch.Tensor:
         """Memory for rows: of the dtype that torch calls theirs, bytes where it has no such dtype."""
