@@ -54,9 +54,7 @@ void DeviceTable::gather(const Array& ids,
   rows_.gather(positions, out, stream, checked);
 }
 
-void DeviceTable::look_up(const Array& ids,
-                          const Array& positions,
-                          CudaStreamHandle stream) const {
+void DeviceTable::look_up(const Array& ids, const Array& positions, CudaStreamHandle stream) const {
   const CudaRuntime& runtime = require_cuda().runtime;
   const auto pool = DevicePool::shared(rows_.device())->on(stream);
   const Array word = pool->allocate_array(DType::kInt64, {1});

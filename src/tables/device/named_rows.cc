@@ -61,8 +61,7 @@ NamedRows::NamedRows(
   view_.num_lists = static_cast<int>(listed.size());
 }
 
-NamedRows::NamedRows(const SortedLists& lists, const RowForm& form, int device)
-    : device_(device) {
+NamedRows::NamedRows(const SortedLists& lists, const RowForm& form, int device) : device_(device) {
   view_.count = lists.rows.rows();
   view_.rows = static_cast<const int64_t*>(lists.rows.data);
   view_.starts = static_cast<const uint32_t*>(lists.starts.data);
@@ -80,8 +79,9 @@ NamedRows::NamedRows(const SortedLists& lists, const RowForm& form, int device)
   }
   for (const Array& of_rows : {lists.rows, lists.starts, lists.positions})
     if (of_rows.device != device) throw_invalid(of_rows.describe(), " are not on device ", device);
-  if (lists.rows.dtype != DType::kInt64 || lists.starts.dtype != DType::kInt32 || lists.starts.rows() != view_.count + 1 ||
-      lists.positions.dtype != DType::kInt32 || lists.positions.rows() != first)
+  if (lists.rows.dtype != DType::kInt64 || lists.starts.dtype != DType::kInt32 ||
+      lists.starts.rows() != view_.count + 1 || lists.positions.dtype != DType::kInt32 ||
+      lists.positions.rows() != first)
     throw_invalid("starts are ", lists.starts.describe(), " and positions ",
                   lists.positions.describe(), " for ", first, " rows of lists");
   upload(listed, &view_.lists);
