@@ -37,10 +37,22 @@ class DeviceTable {
               CudaStreamHandle stream,
               const CudaGatherOptions& options = {}) const;
 
+  // positions[i] = the position of row ids[i]: int64 [n] on the device. Waits as gather() does. Of
+  // a table that was made with positions.
+  void look_up(const Array& ids, const Array& positions, CudaStreamHandle stream) const;
+
  private:
   CudaTable rows_;
   int64_t num_rows_;
+  bool is_dense_ = true;  // a row's position is its id
   std::shared_ptr<const DevicePositions> positions_;
 };
+
+// Writes row ids[i] of `rows` to row i of `out`, of their dtype or decoded to float32; rows of ids
+// below 0 stay as they are. All is on one device. `ids` are int64.
+void gather_device_rows(const Array& rows,
+                        const Array& ids,
+                        const Array& out,
+                        CudaStreamHandle stream);
 
 }  // namespace ramet

@@ -87,6 +87,14 @@ void apply_gradients(const OptimizerStep& step,
                      int64_t end,
                      int threads = 1);
 
+// The same for weights on a device, with gradients that are sorted there, of rows [begin, end).
+void apply_gradients(const OptimizerStep& step,
+                     const Array& weights,
+                     std::span<const Array> state,
+                     const SortedLists& gradients,
+                     int64_t begin,
+                     int64_t end);
+
 class RecordTable;
 
 // The same for rows of a table on a disk, whose columns are the weights and state_of(). The bits

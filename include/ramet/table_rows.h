@@ -24,6 +24,10 @@ void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own,
 // to the nearest. bool is kInvalidArgument. Otherwise as set_rows().
 void sum_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads = 1);
 
+// The same for a table on a device, with lists that are sorted there. Complete when they return.
+void set_rows(const Array& table, const SortedLists& lists);
+void sum_rows(const Array& table, const SortedLists& lists);
+
 // Distributions of random values; docs/semantics.md, section 18.
 enum class Distribution : uint8_t {
   kNormal,   // of mean 0 and variance 1

@@ -9,6 +9,8 @@
 #include "ramet/device_pieces.h"
 #include "ramet/device_table.h"
 #include "ramet/error.h"
+#include "ramet/optimizer.h"
+#include "ramet/table_rows.h"
 
 namespace ramet::bind {
 
@@ -43,6 +45,38 @@ void gather_on_device(const DeviceTable& table,
   table.gather(ids.array, out.array, reinterpret_cast<void*>(stream), {.decode = decode});
 }
 
+void look_up_on_device(const DeviceTable& table,
+                       const DeviceArray& ids,
+                       const DeviceArray& positions,
+                       uintptr_t stream) {
+  table.look_up(ids.array, positions.array, reinterpret_cast<void*>(stream));
+}
+
+void gather_rows_there(const DeviceArray& rows,
+                       const DeviceArray& ids,
+                       const DeviceArray& out,
+                       uintptr_t stream) {
+  gather_device_rows(rows.array, ids.array, out.array, reinterpret_cast<void*>(stream));
+}
+
+using WriteSorted = void (*)(const Array&, const SortedLists&);
+
+template <WriteSorted kWrite>
+void write_sorted(const Table& table, const SortedLists& lists) {
+  kWrite(table.rows(), lists);
+}
+
+void apply_sorted(const OptimizerStep& step,
+                  const Table& weights,
+                  const std::vector<Table>& state,
+                  const SortedLists& gradients,
+                  std::pair<int64_t, int64_t> own) {
+  std::vector<Array> state_rows;
+  for (const Table& table : state)
+    state_rows.push_back(table.rows());
+  apply_gradients(step, weights.rows(), state_rows, gradients, own.first, own.second);
+}
+
 }  // namespace
 
 void bind_device_table(nb::module_& m) {
@@ -63,7 +97,28 @@ void bind_device_table(nb::module_& m) {
       .def(nb::init<Table, const Array&, const Table&>(), nb::arg("on_host"),
            nb::arg("ids").noconvert(), nb::arg("cached"), nb::call_guard<GilRelease>())
       .def("gather", &gather_on_device, nb::arg("ids"), nb::arg("out"), nb::kw_only(),
-           nb::arg("stream"), nb::arg("decode"), nb::call_guard<GilRelease>());
+           nb::arg("stream"), nb::arg("decode"), nb::call_guard<GilRelease>())
+      .def("look_up", &look_up_on_device, nb::arg("ids"), nb::arg("positions"), nb::kw_only(),
+           nb::arg("stream"), nb::call_guard<GilRelease>());
+  m.def("gather_device_rows", &gather_rows_there, nb::arg("rows"), nb::arg("ids"), nb::arg("out"),
+        nb::kw_only(), nb::arg("stream"), nb::call_guard<GilRelease>());
+  nb::class_<SortedLists>(m, "SortedLists")
+      .def(
+          "__init__",
+          [](SortedLists* self, const DeviceArray& rows, const DeviceArray& starts,
+             const DeviceArray& positions, const std::vector<DeviceArray>& lists) {
+            new (self) SortedLists{rows.array, starts.array, positions.array, {}};
+            for (const DeviceArray& list : lists)
+              self->lists.push_back(list.array);
+          },
+          nb::arg("rows"), nb::arg("starts"), nb::arg("positions"), nb::arg("lists"));
+  m.def("set_sorted_rows", &write_sorted<set_rows>, nb::arg("table"), nb::arg("lists"),
+        nb::call_guard<GilRelease>());
+  m.def("sum_sorted_rows", &write_sorted<sum_rows>, nb::arg("table"), nb::arg("lists"),
+        nb::call_guard<GilRelease>());
+  m.def("apply_sorted_gradients", &apply_sorted, nb::arg("step"), nb::arg("weights"),
+        nb::arg("state"), nb::arg("gradients"), nb::kw_only(), nb::arg("own"),
+        nb::call_guard<GilRelease>());
 }
 
 // Before what takes one.

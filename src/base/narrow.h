@@ -12,6 +12,10 @@ namespace ramet {
 // where the nearest is.
 enum class Rounding : uint8_t { kNearest, kStochastic };
 
+[[nodiscard]] constexpr bool is_narrow(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
 // out[i] = values[i] as `dtype`, which is kFloat16, kBFloat16 or kFloat32. A stochastic rounding
 // takes 16 bits for each element from words absorb(key, 0), absorb(key, 1), ..., the low ones
 // first.

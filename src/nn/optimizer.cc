@@ -134,6 +134,18 @@ void check_row_ids(const Array& ids, int64_t begin, int64_t end) {
   throw_invalid("row_ids are ", ids.describe(), ", expected int64[", end - begin, "]");
 }
 
+void check_step(const OptimizerStep& step,
+                const Array& weights,
+                std::span<const Array> state,
+                NodeRange own) {
+  check_options(step);
+  check_weights(weights);
+  check_state(step, weights, state);
+  if (own.begin < 0 || own.begin > own.end || own.end > weights.rows())
+    throw_invalid("rows [", own.begin, ", ", own.end, ") of ", weights.rows());
+  check_row_ids(step.row_ids, own.begin, own.end);
+}
+
 void request(const void* row, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kLineOfCache)
     __builtin_prefetch(static_cast<const char*>(row) + at, 1, 3);
@@ -273,18 +285,16 @@ class Update {
 void update_on_device(const OptimizerStep& step,
                       const Array& weights,
                       std::span<const Array> state,
-                      std::span<const RowList> gradients,
-                      NodeRange own,
-                      int threads) {
+                      const NamedRows& gradients,
+                      int64_t begin) {
   const int device = weights.device;
   const CudaBackend& cuda = require_cuda();
-  const NamedRows named(gradients, weights.rows(), own, device, threads);
   const StateArrays arrays = state_arrays(step, state);
   const int64_t width = weights.row_bytes() / item_size(weights.dtype);
   std::shared_ptr<void> row_ids;
   if (step.row_ids.rows() > 0) row_ids = copy_on(device, step.row_ids.data, step.row_ids.bytes());
   CudaUpdateArgs args{
-      .weights = {weights.data, weights.dtype, width, named.view()},
+      .weights = {weights.data, weights.dtype, width, gradients.view()},
       .rule = rule_of(step.optimizer),
       .constants = constants_of(step, width),
       .moment1 = arrays.moment1,
@@ -295,7 +305,7 @@ void update_on_device(const OptimizerStep& step,
       .stochastic = step.stochastic,
       .rounding_key = rounding_key(step),
       .row_ids = static_cast<const int64_t*>(row_ids.get()),
-      .first_row = own.begin,
+      .first_row = begin,
   };
   if (const auto* adam = std::get_if<Adam>(&step.optimizer)) args.adam = options_of(*adam);
   cuda.named_rows.update(device, args, nullptr);
@@ -323,18 +333,28 @@ void apply_gradients(const OptimizerStep& step,
                      int64_t begin,
                      int64_t end,
                      int threads) {
-  check_options(step);
-  check_weights(weights);
-  check_state(step, weights, state);
+  check_step(step, weights, state, {begin, end});
   check_gradients(weights, gradients);
-  if (begin < 0 || begin > end || end > weights.rows())
-    throw_invalid("rows [", begin, ", ", end, ") of ", weights.rows());
-  check_row_ids(step.row_ids, begin, end);
-  if (weights.device != kHost)
-    return update_on_device(step, weights, state, gradients, {begin, end}, threads);
+  if (weights.device != kHost) {
+    const NamedRows named(gradients, weights.rows(), {begin, end}, weights.device, threads);
+    return update_on_device(step, weights, state, named, begin);
+  }
   RowGroups groups(gradients, weights.rows(), begin, end);
   const ListedRows rows(gradients);
   groups.visit(threads, Update(step, weights, state, rows, begin));
+}
+
+void apply_gradients(const OptimizerStep& step,
+                     const Array& weights,
+                     std::span<const Array> state,
+                     const SortedLists& gradients,
+                     int64_t begin,
+                     int64_t end) {
+  check_step(step, weights, state, {begin, end});
+  if (weights.device == kHost) throw_invalid("the weights lie on the host, expected a device");
+  RowForm form = Table(weights).form(false);
+  form.dtype = DType::kFloat32;
+  update_on_device(step, weights, state, NamedRows(gradients, form, weights.device), begin);
 }
 
 }  // namespace ramet

@@ -127,7 +127,7 @@ class Rows(torch.autograd.Function):
             learning = np.flatnonzero(ids != padding)
             ids, rows = ids[learning], rows[torch.from_numpy(learning).to(rows.device)]
         # A copy: what is given may be the gradient of somebody else, too, who writes to it before the step.
-        if table.ranks == 1 and _is_beside(table, rows):
+        if _is_beside(table, rows):
             kept = rows.detach().to(torch.float32).contiguous().clone()
         else:
             kept = _core.copied(devices.on_host(rows).to("cpu", torch.float32).contiguous().numpy())
@@ -170,6 +170,8 @@ def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tenso
         return storage.gather_tensor(ids.detach(), decode=False)
     elif owned:
         rows = table._core.gather(host_ids, threads=threads, decode=False, out=None)
+    elif _is_beside(table, ids):
+        return table.gather(ids.detach(), threads=threads)
     else:
         rows = table.gather(host_ids, threads=threads)
     rows = to_tensor(rows).view(*ids.shape, *table.shape[1:])

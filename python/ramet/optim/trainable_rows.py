@@ -10,6 +10,7 @@ from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet.nn.embedding import Embedding
 from ramet.tables.cached_rows import cache_as
+from ramet.tables.device_exchange import Sorted
 from ramet.tables.device_storage import OnDevice
 from ramet.tables.overlap import share_rows
 from ramet.tables.records import RecordTable
@@ -67,7 +68,7 @@ class TrainableRows:
         """An error where apply() would be one, while all rows are as they were."""
         self._apply(step, [])
 
-    def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
+    def apply(self, step: _core.OptimizerStep, lists: list[tuple] | Sorted) -> None:
         """Lists of (positions, gradients), to this rank's rows."""
         if self._rest is not None and self._rest[0] == step.number:
             lists = self._rest[1]
@@ -77,10 +78,12 @@ class TrainableRows:
         self._apply(step, lists)
         self._last_step, self._rest = step.number, None
 
-    def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
+    def _apply(self, step: _core.OptimizerStep, lists: list[tuple] | Sorted) -> None:
         self.require_rows()
         weights, *_ = storages = self._storages()
         rows, *state_rows = (storage.stored for storage in storages)
+        if isinstance(lists, Sorted):
+            return _core.apply_sorted_gradients(step, rows, state_rows, lists.lists, own=weights.own)
         lists = [(positions, _as_engine(weights, gradients)) for positions, gradients in lists]
         _core.apply_gradients(step, rows, state_rows, lists, own=weights.own, threads=torch.get_num_threads())
 

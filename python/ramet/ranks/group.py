@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -134,9 +135,10 @@ def keep(work, *tensors) -> None:
 
 
 def exchange(message: tuple | None, progress: Progress, members: list[int], process_group: dist.ProcessGroup) -> tuple:
-    """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on every
-    rank, where another one is at another step: their messages would fit together by chance at most. RuntimeError, on
-    every rank, where one has no message: it has failed. process_group: that of `members`, ranks of the world."""
+    """Sends (bytes for each rank, uint8 array, or tensor of a device) and returns what came from each, in the same
+    form. ValueError, on every rank, where another one is at another step: their messages would fit together by
+    chance at most. RuntimeError, on every rank, where one has no message: it has failed. process_group: that of
+    `members`, ranks of the world."""
     bytes_out, data = message or ([FAILED] * len(members), None)
     heads = torch.tensor([[count, *progress] for count in bytes_out])
     incoming = torch.empty_like(heads)
@@ -146,10 +148,11 @@ def exchange(message: tuple | None, progress: Progress, members: list[int], proc
     if FAILED in bytes_in:
         raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
     _compare_progress([Progress(*numbers) for numbers in incoming[:, 1:].tolist()], members)
-    received = torch.empty(sum(bytes_in), dtype=torch.uint8)
+    sent = torch.from_numpy(data) if isinstance(data, np.ndarray) else data
+    received = sent.new_empty(sum(bytes_in))
     with naming_ended(process_group):
-        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=process_group)
-    return bytes_in, received.numpy()
+        all_to_all(received, sent, bytes_in, bytes_out, process_group)
+    return bytes_in, received.numpy() if sent is not data else received
 
 
 def all_to_all(into, data, bytes_in: list[int], bytes_out: list[int], process_group) -> None:

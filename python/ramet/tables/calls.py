@@ -42,6 +42,6 @@ def call_together(storage: Storage, name: str, check: Callable[[], tuple]):
 
     def with_positions() -> tuple:
         ids, *others = check()
-        return storage.positions.look_up(ids), *others
+        return storage.look_up(ids), *others
 
     return getattr(collectives, name)(storage, with_positions)

@@ -3,6 +3,7 @@
 A collective begins with an all-gather of headers, each a few numbers: which operation the rank begins, and where its
 shared buffer is. Ranks of one machine write their lists of rows once, into shared buffers that the others have mapped,
 and owners read them there. Ranks of other machines get the rows that they own in messages.
+Rows of tables on devices go to their owners, also on this machine, from device to device (device_exchange.py).
 
 An error of one rank is an error on every rank: a rank that cannot take part sends a header that says so. Where a rank
 ends, the others get an error at the latest after the timeout of their process group.
@@ -27,6 +28,7 @@ from ramet.ranks.channel import in_channel
 from ramet.ranks.group import Progress, exchange, keep
 from ramet.ranks.peers import naming_ended
 from ramet.ranks.ranks import Ranks
+from ramet.tables.device_exchange import Push, Sorted, received
 from ramet.tables.shared_buffer import MappedBuffers, SharedBuffer
 from ramet.tables.storage import Storage
 
@@ -89,7 +91,7 @@ class Communicator:
         self._buffer, self._mapped = SharedBuffer(), MappedBuffers()
         self._round, self._is_open = 0, False
 
-    def all_to_all(self, inputs: list[tuple[Storage, Lists]], op: Op, threads: int, **what) -> list[Lists]:
+    def all_to_all(self, inputs: list[tuple[Storage, Lists]], op: Op, threads: int, **what) -> list[Lists | Sorted]:
         """The lists that every rank has for each table, until release(). what: step and options of a Collective."""
         is_local = inputs[0][0].ranks.is_local
         local = [k for k, here in enumerate(is_local) if here and k != self._rank]
@@ -97,20 +99,26 @@ class Communicator:
         with self.propagate_errors():
             if self._is_open:
                 raise RuntimeError(f"round {self._round} is not released: several tables go into one all_to_all")
-            checked = [(table, _checked(table, lists)) for table, lists in inputs]
-            if local:
+            pushes = {i: Push(*one, op == Op.SCATTER) for i, one in enumerate(inputs) if one[0].location == "device"}
+            checked = [(table, _checked(table, lists)) for i, (table, lists) in enumerate(inputs) if i not in pushes]
+            if local and checked:
                 self._buffer.pack([lists for _, lists in checked], threads)
             messages = [_message(table, lists, op, threads) for table, lists in checked] if remote else []
         headers = self.begin_round(op, [table for table, _ in inputs], **what)
         self._is_open = True
         with self.propagate_errors():
             arrived = [self.exchange(message) for message in messages]
-            packed_by = {k: self._packed_by(k, headers[k], len(inputs)) for k in local}
+            packed_by = {k: self._packed_by(k, headers[k], len(checked)) for k in local if checked}
             packed_by |= {k: [_of_rank(k, *message) for message in arrived] for k in remote}
+            packed = iter([{k: of_rank[i] for k, of_rank in packed_by.items()} for i in range(len(checked))])
             return [
-                self._received(table, lists, {k: of_rank[i] for k, of_rank in packed_by.items()})
+                self._delivered(table, pushes[i]) if i in pushes else self._received(table, lists, next(packed))
                 for i, (table, lists) in enumerate(inputs)
             ]
+
+    def _delivered(self, table, push: Push) -> Sorted:
+        positions = self.exchange(push.positions)
+        return received(table, positions, self.exchange(push.rows))
 
     def release(self) -> None:
         """Ends a round of all_to_all: returns when every rank has used what it got."""
@@ -197,9 +205,12 @@ class Communicator:
         return received
 
 
-def all_to_all(inputs: list[tuple[Storage, Lists]], *, op: Op = Op.UPDATE, threads: int = 1, **what) -> list[Lists]:
+def all_to_all(
+    inputs: list[tuple[Storage, Lists]], *, op: Op = Op.UPDATE, threads: int = 1, **what
+) -> list[Lists | Sorted]:
     """For each table the lists of all ranks, in the order of the ranks: views, to be read until release(). All ranks of
-    the tables call this together. Those of ranks on this machine may hold rows of any owner.
+    the tables call this together. Those of ranks on this machine may hold rows of any owner. Of a table on devices what
+    all ranks have for this one's rows, sorted there.
 
     inputs: of each table positions, and rows of its dtype or of float32. what: `step`, and `options`, by name, of what
     is done with the rows. ValueError, on every rank, that names the difference, unless these and the tables are

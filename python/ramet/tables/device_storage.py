@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +13,8 @@ from ramet._support import torch_devices as devices
 from ramet._support.arguments import as_int
 from ramet.arrays import INT32_MAX
 from ramet.dtypes import dtype_name
-from ramet.tables.arguments import as_row_ids
+from ramet.tables.arguments import as_row_ids, as_rows_of_ids
+from ramet.tables.calls import call_together
 from ramet.tables.shared_storage import SharedStorage
 from ramet.tables.storage import Part, Storage
 
@@ -54,7 +56,7 @@ class OnDevice(Storage):
         if not devices.is_on_device(ids):
             return super().gather(ids, threads, dtype, out)
         if self.group is not None:
-            return self._moved(super().gather(devices.on_host(ids), threads, dtype, None), out)
+            return self._gather_together(ids, threads, dtype, out)
         self.require_local()
         decode, wanted = self._wanted(dtype)
         if wanted is None:
@@ -62,7 +64,9 @@ class OnDevice(Storage):
         return self._moved(self.gather_tensor(ids, decode).to(getattr(torch, wanted)), out)
 
     def write(self, name: str, ids, rows, threads: int):
-        if self.group is not None or not devices.is_on_device(rows):
+        if self.group is not None:
+            return self._write_together(name, ids, rows, threads)
+        if not devices.is_on_device(rows):
             return super().write(name, ids, rows, threads)
         self.require_local()
         array, shape = as_row_ids(devices.on_host(ids))
@@ -87,7 +91,49 @@ class OnDevice(Storage):
             self._table.gather(*there, stream=devices.handle(on), decode=is_encoded)
         return out
 
-    def completed(self, rows: torch.Tensor) -> torch.Tensor:
+    def look_up(self, ids):
+        if not devices.is_on_device(ids):
+            return super().look_up(ids)
+        on = devices.as_stream(None, self._device)
+        with devices.using(on):
+            positions = devices.empty(ids.shape, torch.int64, self._device)
+            there = (devices.as_engine(tensor, self._device) for tensor in (ids, positions))
+            self._table.look_up(*there, stream=devices.handle(on))
+        return positions
+
+    def _gather_together(self, ids: torch.Tensor, threads: int, dtype, out):
+        wanted = None
+
+        def check() -> tuple:
+            nonlocal wanted
+            decode, wanted = self._wanted(dtype)
+            given, direct = self._ids(ids), None
+            if out is not None:
+                name = dtype_name(self.dtype) if dtype is None else dtype_name(dtype)
+                shape = (*ids.shape, *self.shape[1:])
+                devices.require(out, "out", shape, (getattr(torch, name),), self._device)
+                direct = out if wanted is None else None
+            return given.reshape(-1), as_int(threads, "threads", 0, INT32_MAX), decode, direct
+
+        rows = call_together(self, "gather", check).view(*ids.shape, *self.shape[1:])
+        rows = rows if wanted is None else rows.to(getattr(torch, wanted))
+        return rows if out is None or wanted is None else out.copy_(rows)
+
+    def _write_together(self, name: str, ids, rows, threads: int) -> None:
+        def check() -> tuple:
+            if devices.is_on_device(ids):
+                given, shape = self._ids(ids).reshape(-1), tuple(ids.shape)
+            else:
+                given, shape = as_row_ids(ids)
+            if devices.is_on_device(rows):
+                values = self._checked(rows, shape).view(len(given), *self.shape[1:])
+            else:
+                values = as_rows_of_ids(rows, shape)
+            return given, values, as_int(threads, "threads", 0, INT32_MAX)
+
+        call_together(self, name, check)
+
+    def completed(self, rows):
         """`rows`, when the current stream has made them."""
         devices.wait_for(devices.as_stream(None, self._device))
         return rows
@@ -132,6 +178,47 @@ class DevicePart(OnDevice, Part):
 
 class DeviceStorage(OnDevice, SharedStorage):
     """In pieces of ranks on their devices."""
+
+    @cached_property
+    def row_bytes(self) -> int:
+        return math.prod(self.shape[1:]) * self.dtype.itemsize
+
+    @property
+    def device(self) -> torch.device:
+        return self._device
+
+    @cached_property
+    def begins(self) -> torch.Tensor:
+        """int64 [ranks], on the device: the first position of each rank."""
+        return devices.move(
+            torch.tensor([self.positions.positions_of(k)[0] for k in range(self.ranks.size)]), self._device
+        )
+
+    @cached_property
+    def all_rows(self) -> _core.DeviceArray:
+        """By position."""
+        rows = self.rows.tensor()
+        return self.as_rows(rows, len(rows))
+
+    def as_rows(self, memory: torch.Tensor, count: int, dtype: str | None = None) -> _core.DeviceArray:
+        """`count` rows in the memory of a tensor as the engine takes them, of the table's dtype or another. Keeps no
+        memory alive."""
+        shape = (count, *self.shape[1:])
+        return _core.DeviceArray(
+            memory.data_ptr(), dtype=dtype or self.rows.dtype, shape=shape, device=self._device.index
+        )
+
+    def empty_rows(self, count: int, decode: bool = False, dtype: str | None = None) -> torch.Tensor:
+        """Memory for rows: of the dtype that torch calls theirs, bytes where it has no such dtype."""
+        name = "float32" if decode and self.rows.is_encoded else dtype or self.rows.dtype
+        return devices.empty((count, *self.shape[1:]), getattr(torch, name), self._device)
+
+    def take(self, rows: _core.DeviceArray, ids: torch.Tensor, out: torch.Tensor, decode: bool = False) -> None:
+        """Writes row ids[i] of `rows` to row i of `out`, decoded or as it is, but for ids below 0."""
+        on = devices.as_stream(None, self._device)
+        with devices.using(on):
+            into = devices.as_engine(out, self._device)
+            _core.gather_device_rows(rows, devices.as_engine(ids, self._device), into, stream=devices.handle(on))
 
     def part(self, number: int) -> DevicePart:
         return DevicePart(self, number)

@@ -107,6 +107,10 @@ class Storage:
     def positions(self) -> _core.RowPositions:
         return self.layout.positions
 
+    def look_up(self, ids):
+        """The positions of ids in one dimension. IndexError names the first id out of range."""
+        return self.positions.look_up(ids)
+
     @property
     def owners(self) -> _core.Ownership:
         """Which rank owns which row."""

@@ -201,7 +201,10 @@ class DeviceBatchSource final : public BatchSource {
 
   Array positions_on_stream(size_t table, const Array& ids) {
     const DevicePositions* positions = side_.positions(table);
-    return positions == nullptr ? ids : positions->look_up(ids, *pool_, stream_.handle());
+    if (positions == nullptr) return ids;
+    const Array found = pool_->allocate_array(DType::kInt64, {ids.rows()});
+    positions->look_up(ids, found, stream_.handle());
+    return found;
   }
 
   const Minibatch& ids_on_host() {

@@ -25,13 +25,12 @@ DevicePositions::DevicePositions(const RowPositions& positions, int device)
   }
 }
 
-Array DevicePositions::look_up(const Array& ids,
-                               BufferPool& pool,
-                               CudaStreamHandle stream,
-                               uint64_t* bad) const {
+void DevicePositions::look_up(const Array& ids,
+                              const Array& positions,
+                              CudaStreamHandle stream,
+                              uint64_t* bad) const {
   if (ids.device != device_)
     throw_invalid("ids lie on device ", ids.device, ", but the positions on ", device_);
-  const Array positions = pool.allocate_array(DType::kInt64, {ids.rows()});
   require_cuda().named_rows.find_positions(device_,
                                            {.ids = ids.data,
                                             .wide_ids = ids.dtype == DType::kInt64,
@@ -45,7 +44,6 @@ Array DevicePositions::look_up(const Array& ids,
                                             .positions = static_cast<int64_t*>(positions.data),
                                             .bad = bad},
                                            stream);
-  return positions;
 }
 
 }  // namespace ramet

@@ -17,12 +17,12 @@ class DevicePositions {
   DevicePositions(const RowPositions& positions, int device);
 
   [[nodiscard]] int device() const { return device_; }
-  // int64 [n], of `pool`, whose buffers are ready for `stream`: the positions of `ids`, int32 or
-  // int64 [n] of the device; -1 of an id that is no row. `bad`: as in CudaGatherArgs.
-  [[nodiscard]] Array look_up(const Array& ids,
-                              BufferPool& pool,
-                              CudaStreamHandle stream,
-                              uint64_t* bad = nullptr) const;
+  // Writes the positions of `ids`, int32 or int64 [n], to `positions`, int64 [n], both of the
+  // device; -1 of an id that is no row. `bad`: as in CudaGatherArgs.
+  void look_up(const Array& ids,
+               const Array& positions,
+               CudaStreamHandle stream,
+               uint64_t* bad = nullptr) const;
 
  private:
   int device_;

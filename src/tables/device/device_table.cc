@@ -30,7 +30,8 @@ CudaTableOptions options_of(const Table& table) {
 DeviceTable::DeviceTable(Table rows_by_position, const std::optional<RowPositions>& positions)
     : rows_(rows_by_position, options_of(rows_by_position)),
       num_rows_(rows_by_position.rows().rows()) {
-  if (!positions || positions->is_dense()) return;
+  if (!positions) return;
+  is_dense_ = positions->is_dense();
   num_rows_ = positions->num_rows();
   positions_ = std::make_shared<const DevicePositions>(*positions, rows_.device());
 }
@@ -45,21 +46,47 @@ void DeviceTable::gather(const Array& ids,
                          CudaStreamHandle stream,
                          const CudaGatherOptions& options) const {
   CudaGatherOptions checked = options;
-  checked.check = positions_ == nullptr;
-  if (positions_ == nullptr) return rows_.gather(ids, out, stream, checked);
+  checked.check = is_dense_;
+  if (is_dense_) return rows_.gather(ids, out, stream, checked);
+  const auto pool = DevicePool::shared(rows_.device())->on(stream);
+  const Array positions = pool->allocate_array(DType::kInt64, {ids.rows()});
+  look_up(ids, positions, stream);
+  rows_.gather(positions, out, stream, checked);
+}
+
+void DeviceTable::look_up(const Array& ids, const Array& positions, CudaStreamHandle stream) const {
   const CudaRuntime& runtime = require_cuda().runtime;
   const auto pool = DevicePool::shared(rows_.device())->on(stream);
   const Array word = pool->allocate_array(DType::kInt64, {1});
   runtime.fill(word.device, word.data, 0xFF, word.bytes(), stream);
-  const Array positions =
-      positions_->look_up(ids, *pool, stream, static_cast<uint64_t*>(word.data));
+  positions_->look_up(ids, positions, stream, static_cast<uint64_t*>(word.data));
   uint64_t bad = kNoBadId;
   runtime.copy(word.device, &bad, word.data, word.bytes(), stream);
   runtime.synchronize(word.device, stream);
   if (bad != kNoBadId)
     throw_error(ErrorCode::kOutOfRange, "ids[", bad, "] = ", read_id(ids, bad, stream),
                 " is outside the ", num_rows_, " rows of ", rows_.table().name());
-  rows_.gather(positions, out, stream, checked);
+}
+
+void gather_device_rows(const Array& rows,
+                        const Array& ids,
+                        const Array& out,
+                        CudaStreamHandle stream) {
+  if (rows.device == kHost || ids.device != rows.device || out.device != rows.device ||
+      ids.dtype != DType::kInt64 || out.rows() != ids.rows())
+    throw_invalid(rows.describe(), " read by ", ids.describe(), " into ", out.describe());
+  const CudaGatherArgs args{.table = rows.data,
+                            .num_rows = rows.rows(),
+                            .row_bytes = rows.row_bytes(),
+                            .ids = ids.data,
+                            .wide_ids = true,
+                            .num_ids = ids.rows(),
+                            .out = out.data};
+  if (args.num_ids == 0 || args.row_bytes == 0) return;
+  if (out.dtype == rows.dtype)
+    require_cuda().rows.gather(rows.device, args, stream);
+  else
+    require_cuda().rows.gather_decoded(rows.device, {args, Table(rows).encoding()}, stream);
 }
 
 }  // namespace ramet

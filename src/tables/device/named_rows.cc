@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "base/narrow.h"
 #include "base/row_groups.h"
 #include "device/device_memory.h"
 #include "kernels/cuda_backend.h"
@@ -41,16 +42,11 @@ NamedRows::NamedRows(
     std::span<const RowList> lists, int64_t num_rows, NodeRange own, int device, int threads)
     : device_(device) {
   const Sorted sorted = sort(lists, num_rows, own, threads);
-  const auto upload_all = [this](const auto& values, auto** to) {
-    const void* at = nullptr;
-    upload(values.data(), std::ssize(values) * int64_t(sizeof(values[0])), &at);
-    *to = static_cast<std::remove_reference_t<decltype(*to)>>(at);
-  };
   view_.count = std::ssize(sorted.rows);
   if (view_.count == 0) return;
-  upload_all(sorted.rows, &view_.rows);
-  upload_all(sorted.starts, &view_.starts);
-  upload_all(sorted.positions, &view_.positions);
+  upload(sorted.rows, &view_.rows);
+  upload(sorted.starts, &view_.starts);
+  upload(sorted.positions, &view_.positions);
   std::vector<CudaListedRows> listed;
   int64_t first = 0;
   for (const auto& [ids, rows] : lists) {
@@ -61,8 +57,42 @@ NamedRows::NamedRows(
     if (!ids.empty()) listed.push_back({first, data, rows.dtype});
     first += std::ssize(ids);
   }
-  upload_all(listed, &view_.lists);
+  upload(listed, &view_.lists);
   view_.num_lists = static_cast<int>(listed.size());
+}
+
+NamedRows::NamedRows(const SortedLists& lists, const RowForm& form, int device) : device_(device) {
+  view_.count = lists.rows.rows();
+  view_.rows = static_cast<const int64_t*>(lists.rows.data);
+  view_.starts = static_cast<const uint32_t*>(lists.starts.data);
+  view_.positions = static_cast<const uint32_t*>(lists.positions.data);
+  std::vector<CudaListedRows> listed;
+  int64_t first = 0;
+  for (const Array& rows : lists.lists) {
+    const bool fits_dtype =
+        rows.dtype == form.dtype || (rows.dtype == DType::kFloat32 && is_narrow(form.dtype));
+    if (!fits_dtype || rows.shape != form.shape_of(rows.rows()) || rows.device != device)
+      throw_invalid("rows are ", rows.describe(), ", which do not fit ", name(form.dtype), " of ",
+                    form.row_bytes(), " bytes a row");
+    if (rows.rows() > 0) listed.push_back({first, rows.data, rows.dtype});
+    first += rows.rows();
+  }
+  for (const Array& of_rows : {lists.rows, lists.starts, lists.positions})
+    if (of_rows.device != device) throw_invalid(of_rows.describe(), " are not on device ", device);
+  if (lists.rows.dtype != DType::kInt64 || lists.starts.dtype != DType::kInt32 ||
+      lists.starts.rows() != view_.count + 1 || lists.positions.dtype != DType::kInt32 ||
+      lists.positions.rows() != first)
+    throw_invalid("starts are ", lists.starts.describe(), " and positions ",
+                  lists.positions.describe(), " for ", first, " rows of lists");
+  upload(listed, &view_.lists);
+  view_.num_lists = static_cast<int>(listed.size());
+}
+
+template <typename Values, typename T>
+void NamedRows::upload(const Values& values, T** to) {
+  const void* at = nullptr;
+  upload(values.data(), std::ssize(values) * int64_t(sizeof(values[0])), &at);
+  *to = static_cast<T*>(at);
 }
 
 void NamedRows::upload(const void* from, int64_t bytes, const void** to) {

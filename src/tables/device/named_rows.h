@@ -1,5 +1,6 @@
 // NamedRows: the ids and the rows of lists in device memory, sorted by row, for the kernels that
-// write them (kernels/cuda_named_rows.h). Processors sort, as for tables on the host.
+// write them (kernels/cuda_named_rows.h). Ids of the host are sorted by processors, as for tables
+// on the host.
 //
 // Work is given to the device's default stream. Rows of lists may lie on the host or on the device;
 // those on the device must be complete. Lives until the stream has finished.
@@ -13,6 +14,7 @@
 #include "ramet/array.h"
 #include "ramet/ownership.h"
 #include "ramet/row_list.h"
+#include "ramet/table.h"
 
 namespace ramet {
 
@@ -22,6 +24,9 @@ class NamedRows {
   // left out.
   NamedRows(
       std::span<const RowList> lists, int64_t num_rows, NodeRange own, int device, int threads);
+  // Lists of rows in a table's `form`, or of float32 if the table's dtype is narrow.
+  // kInvalidArgument for others.
+  NamedRows(const SortedLists& lists, const RowForm& form, int device);
 
   [[nodiscard]] const CudaNamedRows& view() const { return view_; }
 
@@ -29,6 +34,8 @@ class NamedRows {
   // Complete when it returns: the vectors that are copied may lie in pages that an array beside
   // them has locked, which a stream would read when they are gone.
   void upload(const void* from, int64_t bytes, const void** to);
+  template <typename Values, typename T>
+  void upload(const Values& values, T** to);
 
   int device_;
   std::vector<std::shared_ptr<void>> kept_;

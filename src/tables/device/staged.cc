@@ -6,6 +6,7 @@
 #include "named_rows.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
+#include "ramet/table_rows.h"
 
 namespace ramet {
 namespace {
@@ -27,6 +28,11 @@ CudaWriteArgs args_of(const Array& table, const NamedRows& named) {
           .dtype = table.dtype,
           .width = table.row_bytes() / item_size(table.dtype),
           .named = named.view()};
+}
+
+RowForm form_of(const Array& table) {
+  if (table.device == kHost) throw_invalid("the table lies on the host, expected a device");
+  return Table(table).form(false);
 }
 
 }  // namespace
@@ -73,6 +79,19 @@ void set_staged(const Array& table, std::span<const RowList> lists, NodeRange ow
 
 void sum_staged(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
   const NamedRows named(lists, table.rows(), own, table.device, threads);
+  require_cuda().named_rows.sum(table.device, args_of(table, named), nullptr);
+  require_cuda().runtime.synchronize(table.device, nullptr);
+}
+
+void set_rows(const Array& table, const SortedLists& lists) {
+  const NamedRows named(lists, form_of(table), table.device);
+  require_cuda().named_rows.set(table.device, args_of(table, named), nullptr);
+  require_cuda().runtime.synchronize(table.device, nullptr);
+}
+
+void sum_rows(const Array& table, const SortedLists& lists) {
+  if (table.dtype == DType::kBool) throw_invalid("rows of bool cannot be added");
+  const NamedRows named(lists, form_of(table), table.device);
   require_cuda().named_rows.sum(table.device, args_of(table, named), nullptr);
   require_cuda().runtime.synchronize(table.device, nullptr);
 }

@@ -14,10 +14,6 @@
 namespace ramet {
 namespace {
 
-bool is_narrow(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-}
-
 void check_fit(const Array& table, std::span<const RowList> lists, NodeRange own) {
   if (!table.writable) throw_invalid("the table is read-only");
   if (own.begin < 0 || own.begin > own.end || own.end > table.rows())

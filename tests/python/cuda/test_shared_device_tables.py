@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 
+import distributed_tables
 import emulated_devices
 import learning
 import numpy as np
@@ -50,6 +51,15 @@ def contents(placement: str, ownership, dtype: str) -> tuple:
             table.add(ids, np.ones((len(ids), 3), "f4"))
     dist.barrier()
     return begin.view("u1"), table.gather(everything).view("u1")
+
+
+def apart() -> list:
+    """As use_table(), of ranks on two machines."""
+    use_device()
+    options = {"placement": "distributed", "ownership": "hash", "init": "normal", "seed": 5}
+    with distributed_tables.on_machines([0, 1]):
+        table = ramet.Table.create((ROWS, 3), "float16", location="device", **options)
+    return distributed_tables.use_table(table, async_op=False)
 
 
 def learned(method: str, rounding: str, placement: str, ownership) -> dict:
@@ -125,6 +135,10 @@ def test_rows_are_those_of_one_process(gpu, world, placement):
         for said in world.call(contents, placement, ownership, dtype):
             for part, of_host in zip(said, wanted):
                 np.testing.assert_array_equal(part, of_host)
+
+
+def test_rows_of_other_machines(gpu, world):
+    distributed_tables.assert_same(world.call(apart), distributed_tables.alone(ROWS, 3, "float16"))
 
 
 @pytest.mark.parametrize(
