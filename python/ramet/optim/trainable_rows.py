@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import cast
 from weakref import WeakSet
 
 import torch
@@ -73,7 +74,7 @@ class TrainableRows:
         if self._rest is not None and self._rest[0] == step.number:
             lists = self._rest[1]
         if self.embedding.table.cached is not None:
-            lists = self._apply_to_cached(step, lists)
+            lists = self._apply_to_cached(step, cast(list, lists))  # a cached table has one rank
             self._rest = step.number, lists
         self._apply(step, lists)
         self._last_step, self._rest = step.number, None

@@ -72,7 +72,8 @@ def plan(
 
 
 def _require_tables(description: Description, dtype) -> None:
-    known = {name for table in (*description.nodes, *description.edges) for name in table_columns(table)}
+    tables: list[NodeTable | EdgeTable] = [*description.nodes, *description.edges]
+    known = {name for table in tables for name in table_columns(table)}
     unknown = [name for name in dtype if name not in known] if isinstance(dtype, Mapping) else []
     if unknown:
         raise KeyError(f"dtype names {unknown[0]!r}, but tables of features are {sorted(known)}")

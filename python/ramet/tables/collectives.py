@@ -32,7 +32,7 @@ class RowList(NamedTuple):
     threads: int
 
 
-def gather(table: Storage, check: Callable[[], Wanted]) -> np.ndarray | None:
+def gather(table, check: Callable[[], Wanted]) -> np.ndarray | None:
     """The rows; None where `out` has them. What check() raises is an error on every rank, as is another call."""
     communicator = communicator_of([table])
     with communicator.propagate_errors():

@@ -15,7 +15,7 @@ import contextlib
 import zlib
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -99,7 +99,8 @@ class Communicator:
         with self.propagate_errors():
             if self._is_open:
                 raise RuntimeError(f"round {self._round} is not released: several tables go into one all_to_all")
-            pushes = {i: Push(*one, op == Op.SCATTER) for i, one in enumerate(inputs) if one[0].location == "device"}
+            on_devices: dict[int, Any] = {i: one for i, one in enumerate(inputs) if one[0].location == "device"}
+            pushes = {i: Push(table, lists, op == Op.SCATTER) for i, (table, lists) in on_devices.items()}
             checked = [(table, _checked(table, lists)) for i, (table, lists) in enumerate(inputs) if i not in pushes]
             if local and checked:
                 self._buffer.pack([lists for _, lists in checked], threads)

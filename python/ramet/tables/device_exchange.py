@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from ramet import _core
+from ramet._core import SortedLists
 from ramet._support import torch_devices as devices
 from ramet.arrays import INT32_MAX
 from ramet.dtypes import bits, dtype_name
@@ -87,7 +87,7 @@ class Push:
 class Sorted(NamedTuple):
     """What all ranks gave for rows of this one, as the engine takes it, and the tensors of its memory."""
 
-    lists: _core.SortedLists
+    lists: SortedLists
     kept: tuple
 
 
@@ -110,7 +110,7 @@ def received(table: DeviceStorage, positions: Message, rows: Message) -> Sorted:
     table.completed(kept)
     as_engine = [devices.as_engine(tensor, table.device) for tensor in kept[:3]]
     lists = [table.as_rows(*part) for part in parts]
-    return Sorted(_core.SortedLists(*as_engine, lists), kept)
+    return Sorted(SortedLists(*as_engine, lists), kept)
 
 
 def on_device(table: DeviceStorage, array: np.ndarray | torch.Tensor) -> torch.Tensor:
