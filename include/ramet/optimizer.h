@@ -88,12 +88,12 @@ void apply_gradients(const OptimizerStep& step,
                      int threads = 1);
 
 // The same for weights on a device, with gradients that are sorted there, of rows [begin, end).
-void apply_gradients(const OptimizerStep& step,
-                     const Array& weights,
-                     std::span<const Array> state,
-                     const SortedLists& gradients,
-                     int64_t begin,
-                     int64_t end);
+void apply_sorted_gradients(const OptimizerStep& step,
+                            const Array& weights,
+                            std::span<const Array> state,
+                            const SortedLists& gradients,
+                            int64_t begin,
+                            int64_t end);
 
 class RecordTable;
 

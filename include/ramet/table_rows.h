@@ -25,8 +25,8 @@ void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own,
 void sum_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads = 1);
 
 // The same for a table on a device, with lists that are sorted there. Complete when they return.
-void set_rows(const Array& table, const SortedLists& lists);
-void sum_rows(const Array& table, const SortedLists& lists);
+void set_sorted_rows(const Array& table, const SortedLists& lists);
+void sum_sorted_rows(const Array& table, const SortedLists& lists);
 
 // Distributions of random values; docs/semantics.md, section 18.
 enum class Distribution : uint8_t {

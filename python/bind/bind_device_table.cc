@@ -74,7 +74,7 @@ void apply_sorted(const OptimizerStep& step,
   std::vector<Array> state_rows;
   for (const Table& table : state)
     state_rows.push_back(table.rows());
-  apply_gradients(step, weights.rows(), state_rows, gradients, own.first, own.second);
+  apply_sorted_gradients(step, weights.rows(), state_rows, gradients, own.first, own.second);
 }
 
 }  // namespace
@@ -112,9 +112,9 @@ void bind_device_table(nb::module_& m) {
               self->lists.push_back(list.array);
           },
           nb::arg("rows"), nb::arg("starts"), nb::arg("positions"), nb::arg("lists"));
-  m.def("set_sorted_rows", &write_sorted<set_rows>, nb::arg("table"), nb::arg("lists"),
+  m.def("set_sorted_rows", &write_sorted<set_sorted_rows>, nb::arg("table"), nb::arg("lists"),
         nb::call_guard<GilRelease>());
-  m.def("sum_sorted_rows", &write_sorted<sum_rows>, nb::arg("table"), nb::arg("lists"),
+  m.def("sum_sorted_rows", &write_sorted<sum_sorted_rows>, nb::arg("table"), nb::arg("lists"),
         nb::call_guard<GilRelease>());
   m.def("apply_sorted_gradients", &apply_sorted, nb::arg("step"), nb::arg("weights"),
         nb::arg("state"), nb::arg("gradients"), nb::kw_only(), nb::arg("own"),

@@ -344,12 +344,12 @@ void apply_gradients(const OptimizerStep& step,
   groups.visit(threads, Update(step, weights, state, rows, begin));
 }
 
-void apply_gradients(const OptimizerStep& step,
-                     const Array& weights,
-                     std::span<const Array> state,
-                     const SortedLists& gradients,
-                     int64_t begin,
-                     int64_t end) {
+void apply_sorted_gradients(const OptimizerStep& step,
+                            const Array& weights,
+                            std::span<const Array> state,
+                            const SortedLists& gradients,
+                            int64_t begin,
+                            int64_t end) {
   check_step(step, weights, state, {begin, end});
   if (weights.device == kHost) throw_invalid("the weights lie on the host, expected a device");
   RowForm form = Table(weights).form(false);

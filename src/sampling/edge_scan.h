@@ -159,8 +159,8 @@ template <typename Id>
 // The rows of destinations `begin` to `end`.
 [[nodiscard]] std::vector<Row> read_piece(const RelationRows& task, int64_t begin, int64_t end);
 
-// Calls body(i) for some numbers below `size`, more than `ahead` ahead of `at`, several at a time:
-// each number once, in order, as `at` ascends one by one.
+// Calls body(i) for numbers below `size`, several at a time, before `at` comes within `ahead` of
+// them: each once, in order, as `at` ascends one by one from 0.
 template <typename Body>
 void for_each_touched(size_t at, size_t ahead, size_t size, Body&& body) {
   constexpr size_t kTogether = 16;

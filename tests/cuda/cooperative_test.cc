@@ -68,7 +68,6 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
   check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
 }
 
-// docs/semantics.md, sections 10, 15 and 16.
 TEST_CASE("budgets are for processors alone, also where ranks cooperate") {
   const auto graph = uneven_graph(300, 2800, 13);
   const SampleOptions options{{{5}}, Budget{}, 3, 1, Expand::kOnce};
@@ -77,6 +76,7 @@ TEST_CASE("budgets are for processors alone, also where ranks cooperate") {
       "sampling by a budget of nodes runs on the CPU, not on a device", Error);
 }
 
+// docs/semantics.md, sections 10, 15 and 16.
 TEST_CASE("disjoint trees of ranks whose devices draw are those of processors") {
   const auto graph = timed_graph(false, Rows::kUnsorted);
   const auto check = [](const std::shared_ptr<const Graph>& of, const Method& method,

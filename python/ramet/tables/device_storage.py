@@ -209,7 +209,7 @@ class DeviceStorage(OnDevice, SharedStorage):
         )
 
     def empty_rows(self, count: int, decode: bool = False, dtype: str | None = None) -> torch.Tensor:
-        """Memory for rows: of the dtype that torch calls theirs, bytes where it has no such dtype."""
+        """Memory for rows, of the dtype that torch calls theirs."""
         name = "float32" if decode and self.rows.is_encoded else dtype or self.rows.dtype
         return devices.empty((count, *self.shape[1:]), getattr(torch, name), self._device)
 

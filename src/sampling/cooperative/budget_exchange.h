@@ -58,6 +58,11 @@ class BudgetExchange {
   // The first message of a batch, whose seeds `own` and the driver have.
   Message start() {
     hops_.start();
+    for (size_t t = 0; t < own_.size(); ++t) {
+      if (own_[t].size() != std::ssize(hops_.nodes()[t].nodes()))
+        throw_error(ErrorCode::kCorrupt, "ranks asked for ", own_[t].size(), " seeds of node type ",
+                    t, ", of which rank ", rank_, " has none");
+    }
     std::vector<ForAll<Id>> seeds;
     for (const NodeIndex<Id>& of_type : own_)
       seeds.emplace_back(of_type.ids(), ranks_);

@@ -45,6 +45,9 @@ void SharedTrees::receive(const Message& from_ranks, BufferPool& pool) {
     const auto times = from.values(kTimes, rank);
     if (rank == rank_) first_ = size_;
     size_ += count;
+    if (size_ > std::numeric_limits<int32_t>::max())
+      throw_error(ErrorCode::kCorrupt, "ranks have ", size_, " trees in a batch, expected up to ",
+                  std::numeric_limits<int32_t>::max());
     if (count > 0 && per_tree == 0) per_tree = std::ssize(times) / count;
     const bool is_time = have_times_ ? per_tree == 1 || per_tree == 2 : per_tree == 0;
     if (std::ssize(times) != count * per_tree || (count > 0 && !is_time))

@@ -55,6 +55,9 @@ void DeviceTable::gather(const Array& ids,
 }
 
 void DeviceTable::look_up(const Array& ids, const Array& positions, CudaStreamHandle stream) const {
+  if (positions_ == nullptr || positions.dtype != DType::kInt64 || positions.rows() != ids.rows() ||
+      positions.device != rows_.device())
+    throw_invalid("positions of ", ids.describe(), " do not fit ", positions.describe());
   const CudaRuntime& runtime = require_cuda().runtime;
   const auto pool = DevicePool::shared(rows_.device())->on(stream);
   const Array word = pool->allocate_array(DType::kInt64, {1});
@@ -75,6 +78,10 @@ void gather_device_rows(const Array& rows,
   if (rows.device == kHost || ids.device != rows.device || out.device != rows.device ||
       ids.dtype != DType::kInt64 || out.rows() != ids.rows())
     throw_invalid(rows.describe(), " read by ", ids.describe(), " into ", out.describe());
+  const Table table(rows);
+  const RowForm form = table.form(out.dtype != rows.dtype);
+  if (out.dtype != form.dtype || out.shape != form.shape_of(ids.rows()))
+    throw_invalid("rows of ", rows.describe(), " do not fit ", out.describe());
   const CudaGatherArgs args{.table = rows.data,
                             .num_rows = rows.rows(),
                             .row_bytes = rows.row_bytes(),
@@ -86,7 +93,7 @@ void gather_device_rows(const Array& rows,
   if (out.dtype == rows.dtype)
     require_cuda().rows.gather(rows.device, args, stream);
   else
-    require_cuda().rows.gather_decoded(rows.device, {args, Table(rows).encoding()}, stream);
+    require_cuda().rows.gather_decoded(rows.device, {args, table.encoding()}, stream);
 }
 
 }  // namespace ramet

@@ -1,5 +1,6 @@
 #include "named_rows.h"
 
+#include <limits>
 #include <mutex>
 
 #include "base/narrow.h"
@@ -77,6 +78,8 @@ NamedRows::NamedRows(const SortedLists& lists, const RowForm& form, int device) 
     if (rows.rows() > 0) listed.push_back({first, rows.data, rows.dtype});
     first += rows.rows();
   }
+  if (first > std::numeric_limits<int32_t>::max())
+    throw_invalid(first, " rows at once, expected up to ", std::numeric_limits<int32_t>::max());
   for (const Array& of_rows : {lists.rows, lists.starts, lists.positions})
     if (of_rows.device != device) throw_invalid(of_rows.describe(), " are not on device ", device);
   if (lists.rows.dtype != DType::kInt64 || lists.starts.dtype != DType::kInt32 ||

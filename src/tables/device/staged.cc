@@ -32,6 +32,7 @@ CudaWriteArgs args_of(const Array& table, const NamedRows& named) {
 
 RowForm form_of(const Array& table) {
   if (table.device == kHost) throw_invalid("the table lies on the host, expected a device");
+  if (!table.writable) throw_invalid("the table is read-only");
   return Table(table).form(false);
 }
 
@@ -83,13 +84,13 @@ void sum_staged(const Array& table, std::span<const RowList> lists, NodeRange ow
   require_cuda().runtime.synchronize(table.device, nullptr);
 }
 
-void set_rows(const Array& table, const SortedLists& lists) {
+void set_sorted_rows(const Array& table, const SortedLists& lists) {
   const NamedRows named(lists, form_of(table), table.device);
   require_cuda().named_rows.set(table.device, args_of(table, named), nullptr);
   require_cuda().runtime.synchronize(table.device, nullptr);
 }
 
-void sum_rows(const Array& table, const SortedLists& lists) {
+void sum_sorted_rows(const Array& table, const SortedLists& lists) {
   if (table.dtype == DType::kBool) throw_invalid("rows of bool cannot be added");
   const NamedRows named(lists, form_of(table), table.device);
   require_cuda().named_rows.sum(table.device, args_of(table, named), nullptr);
