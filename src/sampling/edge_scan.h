@@ -194,7 +194,7 @@ void for_each_row_ahead(const RelationRows& task,
   const std::span<const Row> read =  // of them
       task.parts.empty() ? rows : task.parts.subspan(first, rows.size());
   for (size_t at = 0; at < rows.size(); ++at) {
-    for_each_touched(at, kRowsAhead, rows.size(), [&](size_t i) {
+    for_each_touched(at, kRowsAhead, rows.size(), [&, first = first, rows = rows](size_t i) {
       if (reads_sources)
         prefetch(static_cast<const char*>(task.edges.indices.data) + read[i].begin * width);
       reader.touch(rows[i], first + i);

@@ -64,7 +64,8 @@ class EvenlyRule final : public EdgeRule {
     }
     int64_t size = 0;
     for (size_t i = begin; i < end; ++i) {
-      for_each_touched(i, 2 * kAhead, rows.size(), [&](size_t j) { edges_.touch(rows[j]); });
+      for_each_touched(i, 2 * kAhead, rows.size(),
+                       [this, rows = rows](size_t j) { edges_.touch(rows[j]); });
       if (edges_.reads_sources() && i + 2 * kAhead < rows.size())
         request_sources(task_.edges, width, rows[i + 2 * kAhead]);
       if (i + kAhead < rows.size()) edges_.request(rows[i + kAhead]);

@@ -18,8 +18,8 @@ def share_cores(threads: int) -> None:
     are more than there are processors.
 
     By default libgomp spins for milliseconds, unless it has more threads than processors. So it gets as many idle
-    threads as it does not know of, for as long as the process lives. Nothing happens without torch, with another
-    OpenMP, or where the user has chosen.
+    threads as it does not know of, for as long as the process lives; its forked children have none. Nothing happens
+    without torch, with another OpenMP, or where the user has chosen.
     """
     global _num_idle
     if threads <= _num_idle or "torch" not in sys.modules or any(name in os.environ for name in _CHOSEN):

@@ -142,7 +142,7 @@ def _sums(weights: np.ndarray, begins: np.ndarray, edges: Edges) -> np.ndarray:
         wrong = np.abs(rounded - sums) > 2.0**62  # what goes beyond 64 bits is off by 2^64
     if wrong.any():
         raise ValueError(
-            f"EdgeTable({edges.type!r}): duplicates='sum' adds weights up to {rounded[wrong][0]:g}, which "
+            f"EdgeTable({edges.type!r}): duplicates='sum' adds weights to {rounded[wrong][0]:g}, which "
             f"{weights.dtype} does not hold"
         )
     return sums

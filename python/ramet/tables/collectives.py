@@ -41,10 +41,11 @@ def gather(table, check: Callable[[], Wanted]) -> np.ndarray | None:
             pull: Any = Pull(table, wanted.positions, wanted.decode, wanted.out)
         else:
             pull = HostPull(table, wanted)
+        requests = None if all(table.ranks.is_local) else pull.requests()
     communicator.begin_round(Op.GATHER, [table])
-    if all(table.ranks.is_local):
+    if requests is None:
         return pull.finish(None)
-    requests = communicator.exchange(pull.requests())
+    requests = communicator.exchange(requests)
     return pull.finish(communicator.exchange(_answer(communicator, pull, requests)))
 
 

@@ -108,18 +108,15 @@ class Communicator:
         headers = self.begin_round(op, [table for table, _ in inputs], **what)
         self._is_open = True
         with self.propagate_errors():
-            arrived = [self.exchange(message) for message in messages]
+            arrived = [self.exchange(message) for message in messages]  # all, before work that may fail
+            pushed = {i: (self.exchange(push.positions), self.exchange(push.rows)) for i, push in pushes.items()}
             packed_by = {k: self._packed_by(k, headers[k], len(checked)) for k in local if checked}
             packed_by |= {k: [_of_rank(k, *message) for message in arrived] for k in remote}
             packed = iter([{k: of_rank[i] for k, of_rank in packed_by.items()} for i in range(len(checked))])
             return [
-                self._delivered(table, pushes[i]) if i in pushes else self._received(table, lists, next(packed))
+                received(on_devices[i][0], *pushed[i]) if i in pushed else self._received(table, lists, next(packed))
                 for i, (table, lists) in enumerate(inputs)
             ]
-
-    def _delivered(self, table, push: Push) -> Sorted:
-        positions = self.exchange(push.positions)
-        return received(table, positions, self.exchange(push.rows))
 
     def release(self) -> None:
         """Ends a round of all_to_all: returns when every rank has used what it got."""

@@ -94,6 +94,8 @@ class Sorted(NamedTuple):
 def received(table: DeviceStorage, positions: Message, rows: Message) -> Sorted:
     """What came of every rank's Push: in the order (rank, position)."""
     counts, wanted = _positions_from(table, positions)
+    if len(wanted) > INT32_MAX:
+        raise ValueError(f"ranks gave {len(wanted):,} rows for this one's at once, expected {INT32_MAX:,} at most")
     parts = []
     for count, size, end in zip(counts, rows[0], accumulate(rows[0])):
         if count == 0:  # whose dtype nobody knows

@@ -117,7 +117,7 @@ class OnDevice(Storage):
 
         rows = call_together(self, "gather", check).view(*ids.shape, *self.shape[1:])
         rows = rows if wanted is None else rows.to(getattr(torch, wanted))
-        return rows if out is None or wanted is None else out.copy_(rows)
+        return self.completed(rows if out is None or wanted is None else out.copy_(rows))
 
     def _write_together(self, name: str, ids, rows, threads: int) -> None:
         def check() -> tuple:
