@@ -370,12 +370,14 @@ class Peer:
         return self
 
     def __exit__(self, *_) -> None:
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # of a program that has ended
+            self._process.stdin.close()
         self._process.wait()
         self._answers.close()
 
     def ask(self, name: str, *arguments):
-        print(json.dumps([name, *arguments]), file=self._process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps([name, *arguments]), file=self._process.stdin, flush=True)
         line = self._answers.readline()
         if not line:
             raise RuntimeError(f"the peer's program ended with {self._process.wait()}, see above")

@@ -41,7 +41,7 @@ def main() -> None:
         name = f"GraphBolt, times of {kind}"
         made[name] = of_graphbolt(graph, tensors["train", "int64"], torch.from_numpy(times.seeds))
         positions[name] = torch.arange(len(times.seeds))
-    samplers.serve(made, positions, None, torch.set_num_threads)
+    samplers.serve(made, positions, torch.set_num_threads)
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ class Graph:
         of = self._type_with(name) if of is None else self._node_or_edge_type(of)
         for file, text in self._core.arrays_in("about"):
             try:
-                return json.loads(text.tobytes()).get(_array_name(name, of), {})
+                return json.loads(text.tobytes()).get(array_name(name, of), {})
             except (ValueError, AttributeError) as error:
                 location = f"{self.path or 'segment'}: {file}"
                 raise _core.CorruptStoreError(f"{location} is no JSON of a dict: {error}") from None
@@ -310,7 +310,7 @@ class Graph:
     def _private_rows(self, name: str, of: str | EdgeTypeName) -> np.ndarray:
         if self._copy_on_write:
             return self._core_table(name, of).numpy()
-        array = _array_name(name, of)
+        array = array_name(name, of)
         if array not in self._private:
             self._private[array] = self._core.copy_on_write(array)
         return self._private[array]
@@ -324,7 +324,8 @@ def _overlay(base: Graph, edges: Graph, copy_on_write: bool) -> Graph:
     return Graph(_core.overlay(base._core, edges._core), "", copy_on_write, (base, edges))
 
 
-def _array_name(table: str, of: str | EdgeTypeName) -> str:
+def array_name(table: str, of: str | EdgeTypeName) -> str:
+    """Of a table in the store."""
     folder = f"node/{_core.encode_name(of)}" if isinstance(of, str) else edge_folder(of)
     return f"{folder}/{_core.encode_name(table)}"
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from ramet import _core
-from ramet._support.arguments import as_flag, as_int
-from ramet.graph import Graph
+from ramet._support.arguments import as_flag, as_int, encoded_edge_type
+from ramet.graph import Graph, array_name
 from ramet.loading import combinations
 from ramet.loading.embeddings import (
     names_on_disk,
@@ -157,6 +157,16 @@ class LoaderConfig:
     @property
     def _time_table(self) -> str | None:
         return None if self.sample["time"] is None else self.sample["time"]["table"]
+
+    @property
+    def unsorted_by(self) -> str | None:
+        """The table of times, where an edge type has it and its rows are not sorted by it."""
+        table, sorted_rows = self._time_table, self.graph._core.sorted_rows
+        for edge_type in self.graph.edge_types if table is not None else []:
+            owners = [of for of in (edge_type, edge_type[0]) if table in self.graph.tables(of)]
+            if owners and sorted_rows.get(encoded_edge_type(edge_type)) != array_name(table, owners[0]):
+                return table
+        return None
 
     @cached_property
     def inputs(self) -> list[Input]:

@@ -182,6 +182,7 @@ class Loader:
             cache_bytes=core.cache_bytes,
             pool_bytes=held["in_use"] + held["idle"],
             derived_bytes=core.derived_bytes,
+            unsorted_by=self.config.unsorted_by,
         )
 
     @property

@@ -49,6 +49,7 @@ class Summary:
     cache_bytes: int  # of caches whose rows change
     pool_bytes: int  # held now, by batches and for those to come
     derived_bytes: int  # made of the graph in this process, for faster sampling
+    unsorted_by: str | None = None  # the table of times that draws neighbors, where rows of edges are not sorted by it
 
     @property
     def loop_seconds(self) -> float:
@@ -87,7 +88,8 @@ class Summary:
         if self.bound == "unknown":
             return f"{self.batches} batches: too few to say what bounds the loop"
         bars = [f"{name:<8}{bar(shares)}" for name, shares in self._shares().items()]
-        lines = [f"{self._verdict()}; {self._threads()}", *bars, self._work(), self._disk(), self._memory()]
+        title = f"{self._verdict()}; {self._threads()}"
+        lines = [title, *bars, self._work(), self._disk(), self._memory(), self._advice()]
         return "\n".join(line for line in lines if line)
 
     def __repr__(self) -> str:
@@ -96,7 +98,7 @@ class Summary:
     def _repr_html_(self) -> str:
         if self.bound == "unknown":
             return html.table(str(self), (), ())
-        rows = [("batches", self._work()), ("disk", self._disk()), ("memory", self._memory())]
+        rows = [("batches", self._work()), ("disk", self._disk()), ("memory", self._memory()), ("advice", self._advice())]
         title = f"{self._verdict()}; {self._threads()}"
         return html.table(title, ("", ""), [row for row in rows if row[1]], self._shares())
 
@@ -151,3 +153,8 @@ class Summary:
             f"at most {self.max_prefetch} batches ahead{more}, the largest {size(self.largest_batch_bytes)}; "
             f"the pool holds {size(self.pool_bytes)}{caches}{derived}"
         )
+
+    def _advice(self) -> str:
+        if self.bound != "sampling" or self.unsorted_by is None:
+            return ""
+        return f"a graph that is made with sort_by={self.unsorted_by!r} is sampled faster"

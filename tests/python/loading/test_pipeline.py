@@ -203,6 +203,12 @@ def test_the_summary_says_what_bounds_the_loop():
     assert json.loads(json.dumps(vars(training)))["batches"] == 10
 
 
+def test_the_summary_advises_to_sort_rows_by_time():
+    advice = "a graph that is made with sort_by='day' is sampled faster"
+    assert advice in str(told(wait_seconds=10.0, unsorted_by="day"))
+    assert advice not in str(told(unsorted_by="day")) and "sort_by" not in str(told(wait_seconds=10.0))
+
+
 def test_the_summary_says_what_a_disk_does():
     reads = {"rows_read": 3000, "requests_read": 1000, "bytes_read": 2_000_000, "max_sampled": 23}
     disk = told(wait_seconds=10.0, read_seconds=30.0, cache_bytes=5_000_000, derived_bytes=3_000, **reads)

@@ -246,6 +246,7 @@ def test_codes_of_times_are_counted(owner, is_sorted):
         pass
     told = loader.summary()
     assert told.derived_bytes == (0 if graph._core.sorted_rows else 2 * graph.num_edges())
+    assert told.unsorted_by == (None if graph._core.sorted_rows else "time")
 
 
 # ---- what is refused
