@@ -53,7 +53,7 @@ def overview(pages: Path, file: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    matplotlib.rcParams["svg.hashsalt"] = "ramet"
+    matplotlib.rcParams.update({"svg.hashsalt": "ramet", "svg.fonttype": "none"})  # text, no outlines of letters
     figure, all_axes = pyplot.subplots(1, len(PANELS), figsize=(12, 2.6), layout="constrained")
     for axes, (page, title, column, bars) in zip(all_axes, PANELS):
         values = [value_of(pages / f"{page}.md", row, column) for row in bars.values()]
