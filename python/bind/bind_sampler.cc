@@ -48,6 +48,12 @@ const MergedEdges* edges_ahead(const PyBatch& b, int edge_type) {
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
+      .def("__getstate__",
+           [](const PyBatch&) {
+             throw nb::type_error(
+                 "a Batch is not pickled: pickle the tensors that are needed, such as batch.n_id "
+                 "and batch.x, or make the loader in the process that uses its batches");
+           })
       .def_prop_ro("step", [](const PyBatch& b) { return b.batch.step; })
       .def_prop_ro("epoch", [](const PyBatch& b) { return b.batch.epoch; })
       .def_prop_ro("num_seeds", [](const PyBatch& b) { return b.batch.minibatch.num_seeds; })

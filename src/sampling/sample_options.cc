@@ -27,7 +27,7 @@ struct FanoutRule {
 
 FanoutRule fanout_rule(const SampleOptions& options, const Graph& graph) {
   if (has_budgets_of_types(options)) {
-    FanoutRule rule{"node type", {}, 1, "1 or more nodes"};
+    FanoutRule rule{"node type", {}, 0, "0 or more nodes"};
     for (const NodeType& type : graph.node_types())
       rule.names.push_back(type.name);
     return rule;

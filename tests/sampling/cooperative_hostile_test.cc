@@ -255,6 +255,14 @@ TEST_CASE("budgets: nodes, numbers and trees that cannot be are refused") {
     return set<int64_t>(bytes, 8, get<int64_t>(bytes, 8) + (int64_t{1} << 40));
   };
   expect_refusal(short_trees(), kNewNodes, other_tree, " of tree ");
+  const Change of_another = [](const std::string& bytes) {  // a node that rank 1 does not own
+    const auto owners = by_hash(*graph(), kRanks).front();
+    int64_t id = 0;
+    while (owners.owner(id) == kGuilty)
+      ++id;
+    return set<int64_t>(bytes, 8, get<int64_t>(bytes, 8) / 256 * 256 + id);  // 8 bits
+  };
+  expect_refusal(short_trees(), kNewNodes, of_another, "a node that it owns");
   const Change cut = [](const std::string& bytes) { return bytes.substr(0, bytes.size() - 8); };
   for (int when = kShares; when <= kAsked; ++when)
     expect_refusal(budgets(), when, cut, "bytes that are no message");

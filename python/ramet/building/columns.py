@@ -40,7 +40,9 @@ def make_values(table: NodeTable | EdgeTable, what: str, rows: TypedRows, scratc
     return made
 
 
-def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, scratch: Scratch, dtype) -> Values:
+def _features(
+    what: str, name: str, columns: Sequence[Column], rows: TypedRows, scratch: Scratch, dtype, has_nulls: bool = True
+) -> Values:
     types = [rows.type_of(column) for column in columns]
     widths = [_width(arrow_type) for arrow_type in types]
     shape = (
@@ -62,7 +64,8 @@ def _features(what: str, name: str, columns: Sequence[Column], rows: TypedRows, 
     dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     if categories:
         return Mixed(what, columns, dtype, shape, rows.location, categories)
-    return Values(what, columns, dtype, shape, rows.location, null=np.nan if _is_floating(dtype) else None)
+    null = np.nan if has_nulls and _is_floating(dtype) else None
+    return Values(what, columns, dtype, shape, rows.location, null=null)
 
 
 def _is_floating(dtype: np.dtype) -> bool:
@@ -79,7 +82,7 @@ def _weight(what: str, column: Column, rows: TypedRows, scratch: Scratch, is_sum
         numbers = _numpy_type(what, column, own)
         wide = np.float32 if numbers.kind == "f" else np.uint64 if numbers == np.uint64 else np.int64
         dtype = np.result_type(numbers, wide)
-    return _features(what, "weight", (column,), rows, scratch, dtype)
+    return _features(what, "weight", (column,), rows, scratch, dtype, has_nulls=False)
 
 
 def _label(what: str, column: Column, rows: TypedRows, scratch: Scratch) -> Values:

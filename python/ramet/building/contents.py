@@ -106,6 +106,10 @@ class Building:
         for of_edges in edges:
             renumber(of_edges, self._orders, self._scratch)
             self._add_edges(of_edges)
+        units = {name: about["unit"] for name, about in self._about.items() if "unit" in about}
+        if len(set(units.values())) > 1:
+            several = ", ".join(f"{name} in {unit}" for name, unit in units.items())
+            self._notes.append(f"times are in several units, and will be compared as numbers: {several}")
         if self._about:
             self._contents.add_about(json.dumps(self._about))
         return self._contents

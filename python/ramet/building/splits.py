@@ -67,7 +67,14 @@ class Splitter:
         import pyarrow.compute as pc
 
         coded = pc.dictionary_encode(array)
-        numbers = [self._number(name) for name in coded.dictionary.to_pylist()]
+        names = coded.dictionary.to_pylist()
+        if "" in names:
+            row = first + pc.index(coded.indices, names.index("")).as_py()
+            raise ValueError(
+                f"{self._location(row)}: column {self.columns[0]!r} is '', and a split needs a name: null, in CSV an "
+                "empty field without quotes, is no split"
+            )
+        numbers = [self._number(name) for name in names]
         table = np.array([*numbers, NONE], np.uint8)
         return table[pc.fill_null(coded.indices, len(numbers)).to_numpy(zero_copy_only=False)]
 

@@ -262,7 +262,8 @@ class Times(Values):
                     for row in range(len(texts))
                 ]
             ).combine_chunks()
-        raise ValueError(f"{self.location(first)}: column {column!r} is {texts[0].as_py()!r}, no time of ISO 8601")
+        shown = texts[0].as_py()
+        raise ValueError(f"{self.location(first)}: column {column!r} is {shown!r}, no time of ISO 8601 in us")
 
     def bound(self, value, what: str) -> int:
         """A time that a user says, as one of these: a datetime or a text of ISO 8601 where they have a unit."""

@@ -20,6 +20,7 @@ from ramet.costs.stand_in import of_store, stand_in
 from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_graph
+from ramet.loading.placement import TOPOLOGY
 from ramet.loading.samplers import as_sampler
 from ramet.loading.summary import Summary
 
@@ -34,7 +35,8 @@ class Estimate:
     memory: of all processes of the machine. `memory_by_use` divides it: "store", the files that they map, once;
         "loader", batches made ahead and caches; "model", the outputs of hidden layers and their gradients. Programs and
         libraries, parameters and the optimizer's state are not in it.
-    device_memory: of a GPU, for loaders with a device: tables and topology that lie there, batches, and the model.
+    device_memory: of a GPU, for loaders with a device: tables and topology that lie there, or its row bounds, batches,
+        and the model. Copies of in-edges are not in it: they take room that is left.
     disk: of the store's files; of a graph in memory, what its arrays would take there.
     seconds_per_epoch: until this machine has made all batches of an epoch, of all ranks, without training.
     fits: whether `memory` and `device_memory` were available.
@@ -153,8 +155,10 @@ def _measure(
     free = torch_devices.free_bytes(loader.device) if on_device else 0  # beside the tables that are there now
     seconds, hidden_rows = _take(loader, batches, progress)
     ahead, model = _bytes_ahead(loader.summary()), 2 * hidden_rows * hidden * FLOAT_BYTES
-    placed = list(loader.placement.values())
-    lies = {place: sum(table.nbytes for table in placed if table.place == place) for place in ("device", "disk")}
+    placed = loader.placement
+    lies = {k: sum(table.nbytes for table in placed.values() if table.place == k) for k in ("device", "disk")}
+    if TOPOLOGY in placed and placed[TOPOLOGY].place == "in_place":  # of which row bounds are copied
+        lies["device"] += sum(graph.indptr(t).nbytes for t in graph.edge_types)
     mapped, on_host = graph.pages()["mapped"], 0 if on_device else ranks
     by_use = {"store": mapped - lies["disk"], "loader": on_host * ahead, "model": on_host * model}
     needed = sum(by_use.values()) - (by_use["store"] if graph.path is None else 0)  # a graph in memory is there already

@@ -15,6 +15,7 @@ from ramet.loading import exclusions
 from ramet.loading.negatives import Negatives, as_negatives
 from ramet.loading.options import Input
 from ramet.loading.pairs import Pairs, as_all_pairs
+from ramet.loading.times import by_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +55,20 @@ class Links:
         return as_all_pairs(self.edges, self.labels, self.edge_time, graph, time)
 
     def for_engine(self, graph: Graph, pairs: list[Pairs], time: str | None) -> list[_core.InputEdges]:
-        made = []
+        made, known = [], {} if self.negatives is None else self._known(pairs)
         for of_type in pairs:
-            negatives = None if self.negatives is None else self.negatives.for_engine(graph, of_type, time)
+            further = known.get(of_type.edge_type)
+            negatives = None if self.negatives is None else self.negatives.for_engine(graph, of_type, time, further)
             excluded = exclusions.exclusions(self.exclude, graph, of_type.edge_type)
             made.append(of_type.for_engine(graph, negatives, *excluded))
         return made
+
+    def _known(self, pairs: list[Pairs]) -> Mapping:
+        """The `known` pairs of each edge type that has some."""
+        known = self.negatives.known
+        if not isinstance(self.edges, Mapping):
+            return {pairs[0].edge_type: known}
+        return by_type(known, self.edges, "edge type", "known", "edges")
 
     def origin(self, pairs: list[Pairs]) -> LinkOrigin:
         return LinkOrigin(

@@ -41,7 +41,8 @@ class Negatives:
     corrupt: the end that is replaced: "destination", "source", or "both": in turn. "pair": a negative has nothing of
         its pair; its source is drawn as sources are, whatever the edges.
     exists: with a `time`, an int64 node table: a node is no candidate before its time.
-    known: int64 [2, n]: further pairs that are no negatives, for filtered evaluation.
+    known: int64 [2, n]: further pairs that are no negatives, for filtered evaluation. Where the loader's `edges` is a
+        dict by edge type, such a dict of some of its types.
     fixed: every epoch has the same negatives.
     loops: whether a pair of a node with itself may be a negative. None: if the edge type has such edges.
 
@@ -92,8 +93,8 @@ class Negatives:
         given = self.source if isinstance(self.source, str) else "given"
         return fields | {"source": given, "known": None if self.known is None else "given"}
 
-    def for_engine(self, graph: Graph, pairs: Pairs, time: str | None) -> _core.LinkNegatives:
-        """Of the pairs of one kind. time: the table of the loader's `time`."""
+    def for_engine(self, graph: Graph, pairs: Pairs, time: str | None, known) -> _core.LinkNegatives:
+        """Of the pairs of one kind. time: the table of the loader's `time`. known: of this kind."""
         source, _, destination = pairs.edge_type
         if self.exists is not None and time is None:
             raise ValueError(f"exists is {self.exists!r}, but the loader has no `time`: leave it out, or give a time")
@@ -105,7 +106,7 @@ class Negatives:
             corrupt=self.corrupt,
             of_sources=self._candidates(graph, source, pairs.edge_type, time, at_source=True),
             of_destinations=self._candidates(graph, destination, pairs.edge_type, time, at_source=False),
-            edges=[] if is_given else self._excluded(graph, pairs, time),
+            edges=[] if is_given else self._excluded(graph, pairs, time, known),
             loops=self._has_loops(graph, pairs) if self.loops is None else self.loops,
             missing=self.missing,
             fixed=self.fixed,
@@ -193,7 +194,7 @@ class Negatives:
             raise ValueError(f"{what} has the weight {weights[node]} of node {node}, expected 0 or more")
         return np.cumsum(weights, dtype=np.float64)
 
-    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None) -> list[tuple]:
+    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None, known) -> list[tuple]:
         """The edges that no negative is, as the engine takes them."""
         edge_type, rows = pairs.edge_type, []
         is_known = self.exact and edge_type in graph.edge_types
@@ -204,8 +205,8 @@ class Negatives:
             made = _by_destination(ordered_edges(graph, edge_type, needs)) if stored is None else (stored, 0, True, "")
             rows.append(made)
         others = [pairs.positive()] if self.exact and pairs.sources is not None else []
-        if self.known is not None:
-            others.append((*as_pair_index(self.known, graph, edge_type, "known"), None))
+        if known is not None:
+            others.append((*as_pair_index(known, graph, edge_type, "known"), None))
         for sources, destinations, times in others:
             if rows and timed is None and times is None:  # those that are edges need no rows of their own
                 missing = ~_core.are_edges(sources, destinations, times=None, edges=rows[:1], threads=0)

@@ -57,7 +57,7 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
 
 def as_budgets(num_nodes, graph: Graph, what: str = "num_neighbors") -> list[list[int]]:
     """A list of numbers of nodes (for every node type) or a dict of lists by node type, as one list per node type."""
-    per_hop = partial(_per_hop, kind="numbers of nodes", least=1)
+    per_hop = partial(_per_hop, kind="numbers of nodes", least=0)
     return _by_type(num_nodes, graph.node_types, what, "node type", per_hop)
 
 

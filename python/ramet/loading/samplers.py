@@ -128,7 +128,7 @@ class Budget(Sampler):
     with expand="once": `batch.edges()` has the edges, and `batch.hop` the hop that found each node.
 
     nodes_per_tree: None: each hop draws so many nodes of each type, which `num_neighbors` says: a list with a number
-        per hop, or a dict of such lists by node type, each 1 or more. They are drawn among the neighbors of all nodes
+        per hop, or a dict of such lists by node type, 0 for none. They are drawn among the neighbors of all nodes
         that the batch has, each with the square of its importance: the sum of 1 / in-degree over the nodes that it
         points to. The batch has all edges among its nodes (Hu et al., "Heterogeneous Graph Transformer", WWW 2020).
         A number: each seed has a tree of its own (`disjoint`) of at most so many nodes, itself included. Hops draw as

@@ -208,8 +208,7 @@ def _require_as_made(table: Table, given: dict) -> None:
     defaults = {"dtype": "float32", **(Embedding.__init__.__kwdefaults__ or {})}
     for name, value in given.items():
         value = dtype_name(value) if name == "dtype" else value
-        fits = [each for each in (defaults.get(name), of_table.get(name)) if each is value or str(each) == str(value)]
-        if not fits:
+        if not any(np.array_equal(value, each) for each in (defaults.get(name), of_table.get(name))):
             raise ValueError(f"{name} is {shortened(value)}, but the rows are those of {table}, as they are")
 
 

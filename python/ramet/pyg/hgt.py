@@ -11,7 +11,7 @@ class HGTLoader(NeighborLoader):
     """PyG's HGTLoader, with its arguments and batches, without torch-sparse.
 
     data: as of NeighborLoader. Graphs of one type work, too.
-    num_samples: how many nodes each hop draws of each node type, 1 or more: a list with a number per hop, or a dict of
+    num_samples: how many nodes each hop draws of each node type, 0 for none: a list with a number per hop, or a dict of
         such lists by node type.
     input_nodes: as in PyG; for a ramet.Graph also the name of a split.
     The other arguments are those of NeighborLoader.

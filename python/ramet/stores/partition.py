@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +49,7 @@ def partition(
     out: a folder for the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, the report
         partition.json; unless only_owner, then checksums.txt of the owners and the report. The output of an earlier
         call for at most as many parts is replaced. If this call is stopped, the parts that it has written are complete,
-        and there is no report, or it has no checksums.
+        and there is no report, or it has no checksums. If it fails, as on a full disk, it removes what it has written.
     method: "metis" (few edges between parts; needs pymetis), "kaminpar" (the same for larger graphs; needs kaminpar),
         "range" (ranges of ids with about equally many in-edges and nodes; for graphs whose ids are close where nodes
         are close) or "hash".
@@ -80,15 +82,22 @@ def partition(
     out.mkdir(parents=True, exist_ok=True)
     for name in (FILE, REPORT):
         (out / name).unlink(missing_ok=True)
-    (out / "owner").mkdir(exist_ok=True)
-    for node_type, of_type in owner.items():
-        _save(owner_file(out, node_type), of_type)
-    if not only_owner:
-        for part in range(parts):
+    written: list[Path] = []
+    try:
+        (out / "owner").mkdir(exist_ok=True)
+        for node_type, of_type in owner.items():
+            _save(owner_file(out, node_type), of_type)
+            written.append(owner_file(out, node_type))
+        for part in range(0 if only_owner else parts):
             _write_part(graph, owner, ownership, part, parts, out / f"part-{part}", progress)
-    _replace(out / REPORT, lambda file: file.write(json.dumps(report, indent=2).encode() + b"\n"))
-    if not only_owner:
-        write_checksums(out)
+            written.append(out / f"part-{part}")
+        _replace(out / REPORT, lambda file: file.write(json.dumps(report, indent=2).encode() + b"\n"))
+        written.append(out / REPORT)
+        if not only_owner:
+            write_checksums(out)
+    except Exception:
+        _remove(out, written)
+        raise
     return report
 
 
@@ -229,6 +238,15 @@ def _tables(graph: Graph, of, folder: str, rows: np.ndarray | None) -> list[tupl
 
 def _save(path: Path, array: np.ndarray) -> None:
     _replace(path, lambda file: np.save(file, array))
+
+
+def _remove(out: Path, written: list[Path]) -> None:
+    """Removes files and stores, and the folders around them that are empty then."""
+    for path in written:
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (out / "owner").rmdir()
+        out.rmdir()
 
 
 def _replace(path: Path, write_to) -> None:

@@ -42,8 +42,8 @@ class RunFolder:
             self._unfinished(name).unlink(missing_ok=True)
 
     def write_metrics(self, metrics):
-        self._write(METRICS, (json.dumps(metrics, indent=1) + "\n").encode())
-        self._write(EPOCHS, _table(metrics["epochs"]).encode())
+        self._write(METRICS, lambda file: file.write((json.dumps(metrics, indent=1) + "\n").encode()))
+        self._write(EPOCHS, lambda file: file.write(_table(metrics["epochs"]).encode()))
 
     def read_metrics(self) -> dict | None:
         """The last metrics written; None if the run did not come that far."""
@@ -55,9 +55,8 @@ class RunFolder:
     def write_model(self, model):
         import torch
 
-        content = io.BytesIO()  # a full disk is torch's RuntimeError, if torch writes the file
-        torch.save(model, content)
-        self._write(MODEL, content.getbuffer())
+        # Of an open file: of a path that torch opens, a full disk is its RuntimeError.
+        self._write(MODEL, lambda file: torch.save(model, file))
 
     def read_model(self) -> dict:
         """The arguments of write_model. ValueError for any other file."""
@@ -74,9 +73,10 @@ class RunFolder:
             raise ValueError(f"{path} is no model of `ramet train`, which has {', '.join(sorted(CONTENT))}")
         return found
 
-    def _write(self, name, content):
+    def _write(self, name, write_to):
         try:
-            self._unfinished(name).write_bytes(content)
+            with open(self._unfinished(name), "wb") as file:
+                write_to(file)
         except OSError as error:  # of a full disk it names no file
             raise OSError(error.errno, error.strerror, str(self.path / name)) from None
         os.replace(self._unfinished(name), self.path / name)

@@ -76,7 +76,7 @@ def _run_trainers(config, arguments, poll):
     except KeyboardInterrupt:
         return True
     except mp.ProcessRaisedException as error:
-        raise TrainingError(_cause(context, error)) from None
+        raise TrainingError(_cause(context, error)) from error  # which has the traceback
     except mp.ProcessExitedException as error:
         if error.exit_code == -signal.SIGINT:
             return True
@@ -109,7 +109,13 @@ def _cause(context, error):
         if (process.exitcode or 0) < 0 and process.exitcode != -signal.SIGTERM:
             name = signal.Signals(-process.exitcode).name
             return f"trainer {rank} (process {process.pid}) was ended by {name}"
-    return f"trainer {error.error_index} failed: {str(error).strip()}"
+    return f"trainer {error.error_index} failed: {sentence_of(str(error))}"
+
+
+def sentence_of(text: str) -> str:
+    """The error at the end of a traceback, with the first line of its message; other texts as they are."""
+    lines = text.rpartition("Traceback (most recent call last):")[2].splitlines()
+    return next((line for line in lines if line and not line.startswith(" ")), text)
 
 
 def _stop(processes):

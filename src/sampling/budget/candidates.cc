@@ -41,6 +41,7 @@ std::span<const DrawnNode<Id>> Candidates<Id>::draw(const DrawKeys& keys, int64_
   const auto kept = static_cast<size_t>(std::min<int64_t>(count, found_.size()));
   double bound = std::numeric_limits<double>::max();  // `kept` candidates have smaller numbers
   drawn_.clear();
+  if (kept == 0) return drawn_;
   for (size_t i = 0; i < position_.size(); ++i) {
     if (position_[i] != kNowhere || importance_[i] == 0) continue;
     const auto importance = static_cast<double>(importance_[i]);

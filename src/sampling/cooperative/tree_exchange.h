@@ -14,6 +14,7 @@
 #include "exchange/message.h"
 #include "merged_sources.h"
 #include "ramet/error.h"
+#include "ramet/ownership.h"
 #include "sampling/budget/tree_budget.h"
 #include "sampling/hop_sampler.h"
 
@@ -22,12 +23,13 @@ namespace ramet {
 template <typename Id>
 class TreeExchange {
  public:
-  // `names`: by node type; they must outlive it.
+  // `membership`, and `names` by node type, must outlive it.
   TreeExchange(const Membership& membership,
                const std::vector<AskedNodes>& names,
                const Graph& graph,
                int64_t nodes_per_tree)
-      : rank_(static_cast<size_t>(membership.rank)),
+      : owners_(membership.owners),
+        rank_(static_cast<size_t>(membership.rank)),
         ranks_(static_cast<size_t>(membership.ranks())),
         names_(names),
         budget_(graph, nodes_per_tree) {}
@@ -109,14 +111,19 @@ class TreeExchange {
                                             size_t type,
                                             size_t rank) const {
     const AskedNodes& names = names_[type];
+    const Ownership& owners = owners_[type];
     for (const Id key : keys) {
-      if (static_cast<uint64_t>(names.tree(key)) < static_cast<uint64_t>(names.num_trees)) continue;
-      throw_error(ErrorCode::kCorrupt, "rank ", rank, " found node ", names.id(key), " of tree ",
-                  names.tree(key), ", but there are ", names.num_trees, " trees");
+      const int64_t id = names.id(key), tree = names.tree(key);
+      const bool is_tree = static_cast<uint64_t>(tree) < static_cast<uint64_t>(names.num_trees);
+      const bool is_node = id < owners.num_nodes();  // ids of keys are not negative
+      if (is_tree && is_node && static_cast<size_t>(owners.owner(id)) == rank) continue;
+      throw_error(ErrorCode::kCorrupt, "rank ", rank, " found node ", id, " of tree ", tree,
+                  ", expected a node that it owns, and a tree in [0, ", names.num_trees, ")");
     }
     return keys;
   }
 
+  const std::vector<Ownership>& owners_;  // by node type
   const size_t rank_, ranks_;
   const std::vector<AskedNodes>& names_;
   TreeBudget<Id> budget_;

@@ -250,6 +250,9 @@ def test_times_with_and_without_a_zone(tmp_path, caplog):
     for rows in (str(tmp_path / "*.parquet"), texts):
         graph = build(tmp_path, [ramet.NodeTable("a", rows, time="t")])
         assert len(set(graph.table("time", "a").numpy())) == 1
+    edges = likes([1], [1], time="t", more={"t": pa.array([1], pa.timestamp("ms"))})
+    build(tmp_path, [of_type("a", [1], time="t", more={"t": ["1970-01-01"]})], [edges])
+    assert "several units" in caplog.text and "node/a/time in us" in caplog.text
     assert caplog.text.count("those without one are taken as UTC") == 2
 
 
@@ -314,6 +317,9 @@ def test_loops_have_one_node_type():
         ([of_type("a", [1], split={"train": 0.5, "val": [1]})], [], ValueError, "has shares and ids"),
         ([of_type("a", [1], time="t", more={"t": [True]})], [], TypeError, "column 't' is of bool, expected times"),
         ([], [likes([1], [1], weight="w", more={"w": ["heavy"]})], TypeError, "column 'w' is text, expected numbers"),
+        ([], [likes([1, 2], [1, 1], weight="w", more={"w": [0.5, None]})], ValueError, "row 1: column 'w' is null"),
+        ([of_type("a", [1, 2], split="s", more={"s": [None, ""]})], [], ValueError, "row 1: column 's' is '', and a"),
+        ([of_type("a", [1], time="t", more={"t": ["2020-01-01T00:00:00.1234567"]})], [], ValueError, "row 0: .* in us"),
     ],
 )
 def test_errors_name_the_place(tmp_path, nodes, edges, error, match):

@@ -13,7 +13,6 @@ import torch
 from small_graphs import homogeneous
 
 import ramet
-from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet.optim.trainable_rows import TrainableRows
 from ramet.tables.cached_rows import CachedRows
@@ -239,8 +238,7 @@ def test_writes_of_the_table_reach_both_and_those_of_others_after_refresh(gpu):
 
 
 def train_until_killed(pickled: bytes, queue) -> None:
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
+    emulated_devices.use_device()
     table, embedding = pickle.loads(pickled)
     queue.put(table.gather([1, 9]).tolist())
     table.scatter([2], np.full((1, 2), 9, np.float32))

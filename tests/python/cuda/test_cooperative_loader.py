@@ -27,8 +27,7 @@ TYPED = OPTIONS | {"num_neighbors": [3, 2], "input_nodes": ("paper", "train")}
 
 def pairs(store: str, options: dict, placement, make=ramet.NeighborLoader):
     """(batch of the device, of the CPU) of every step. In the store's folder {rank} stands for the rank."""
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
+    emulated_devices.use_device()
     graph = ramet.open(store.format(rank=dist.get_rank()))
     options = options | {"ranks": ramet.Cooperate(ownership=None if graph.part else "hash")}
     loader = make(graph, **options, device="cuda", placement=placement)
@@ -82,6 +81,7 @@ def assert_same_exchange(x, block, expected_x, expected_block) -> None:
 
 def train(store: str) -> None:
     """Losses and gradients of a model with a BatchNorm. The products of matrices of a GPU are not the CPU's."""
+    emulated_devices.use_device()
     error = {"rtol": 0, "atol": 0} if _core.cuda_backend() == "emulated" else {"rtol": 1e-3, "atol": 1e-3}
     models = []
     for device in (devices.as_device(None), "cpu"):
@@ -114,8 +114,7 @@ def compare_links(store: str, exclude: str | None) -> None:
 
 def compare_provided(store: str, placement: str) -> None:
     """Rows of a Table on the ranks' devices."""
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
+    emulated_devices.use_device()
     graph = ramet.open(store)
     where = {"location": "device", "placement": placement, "ownership": "hash"}
     table = ramet.Table.create((graph.num_nodes(), 3), init="normal", seed=1, **where)
@@ -127,8 +126,7 @@ def compare_provided(store: str, placement: str) -> None:
 
 def refused(store: str, arguments: dict) -> str:
     """Of rank 1, whose arguments the other does not have."""
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
+    emulated_devices.use_device()
     arguments = arguments if dist.get_rank() == 1 else {}
     with pytest.raises(ValueError) as error:
         ramet.NeighborLoader(ramet.open(store), **OPTIONS, ranks=ramet.Cooperate(), **arguments)

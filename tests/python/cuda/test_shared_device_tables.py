@@ -24,14 +24,9 @@ ROWS = 1003
 # ---- what ranks do
 
 
-def use_device() -> None:
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
-
-
 def contents(placement: str, ownership, dtype: str) -> tuple:
     """All rows, read by ids of the host and of the device, and the rows of every rank, after each rank has written."""
-    use_device()
+    emulated_devices.use_device()
     rank, size = dist.get_rank(), dist.get_world_size()
     options = {"placement": placement, "ownership": ownership, "init": "normal", "seed": 3}
     table = ramet.Table.create((ROWS, 3), dtype, location="device", **options)
@@ -55,7 +50,7 @@ def contents(placement: str, ownership, dtype: str) -> tuple:
 
 def apart() -> list:
     """As use_table(), of ranks on two machines."""
-    use_device()
+    emulated_devices.use_device()
     options = {"placement": "distributed", "ownership": "hash", "init": "normal", "seed": 5}
     with distributed_tables.on_machines([0, 1]):
         table = ramet.Table.create((ROWS, 3), "float16", location="device", **options)
@@ -63,14 +58,14 @@ def apart() -> list:
 
 
 def learned(method: str, rounding: str, placement: str, ownership) -> dict:
-    use_device()
+    emulated_devices.use_device()
     where = {"placement": placement, "location": "device", "ownership": learning.owners_of(ownership, 2)}
     return learning.learn(method, rounding, dist.get_rank(), dist.get_world_size(), **where)
 
 
 def refused(environment: dict) -> str:
     """The error of ranks on devices of their own, under settings of the emulator."""
-    use_device()
+    emulated_devices.use_device()
     rank = dist.get_rank()
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
@@ -80,7 +75,7 @@ def refused(environment: dict) -> str:
     except (RuntimeError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
     finally:
-        use_device()
+        emulated_devices.use_device()
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
     return ""
@@ -88,7 +83,7 @@ def refused(environment: dict) -> str:
 
 def copied() -> list:
     """What a pickled copy of a table sees of what another rank has written."""
-    use_device()
+    emulated_devices.use_device()
     table = ramet.Table.create((10, 2), location="device", placement="chunked")
     handles = [None] * dist.get_world_size()
     dist.all_gather_object(handles, pickle.dumps(table))
@@ -102,7 +97,7 @@ def copied() -> list:
 
 def killed() -> None:
     """Rank 1 ends in the middle of its work."""
-    use_device()
+    emulated_devices.use_device()
     table = ramet.Table.create((ROWS, 3), location="device", placement="distributed")
     if dist.get_rank() == 1:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -4,11 +4,8 @@ import pickle
 
 import emulated_devices
 
-from ramet import _core
-
 
 def gather(message: tuple[bytes, list[int]]) -> list:
-    if _core.cuda_backend() == "emulated":
-        emulated_devices.replace()
+    emulated_devices.use_device()
     pickled, ids = message
     return pickle.loads(pickled).gather(ids, check=True).tolist()

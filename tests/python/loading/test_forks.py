@@ -72,7 +72,11 @@ def test_forking_while_threads_make_batches(graph):
     assert len(list(batches)) == STEPS - 15
 
 
-def test_a_loader_is_not_pickled_but_its_graph_is(graph):
+def test_a_loader_and_its_batches_are_not_pickled_but_its_graph_is(graph):
     with pytest.raises(TypeError, match="NeighborLoader"):
         pickle.dumps(make(graph))
+    batch = next(iter(make(graph)))
+    for of_batch in (batch, batch.blocks[0]):
+        with pytest.raises(TypeError, match="pickle the tensors that are needed"):
+            pickle.dumps(of_batch)
     assert pickle.loads(pickle.dumps(make(graph).graph)).num_nodes() == NUM_NODES

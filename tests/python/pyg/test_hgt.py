@@ -13,10 +13,11 @@ import ramet
 import ramet.pyg
 
 PAPERS = {"paper": [5] * 4, "author": [3] * 4}
+NO_AUTHORS = {"paper": [5] * 4, "author": [0] * 4}
 
 
 @pytest.mark.parametrize("of_graph", [False, True], ids=["data", "graph"])
-@pytest.mark.parametrize("num_samples", [[5] * 4, PAPERS], ids=["list", "dict"])
+@pytest.mark.parametrize("num_samples", [[5] * 4, PAPERS, NO_AUTHORS], ids=["list", "dict", "none of a type"])
 def test_what_a_batch_holds(num_samples, of_graph):
     """Nodes by budget, seeds first, and all edges among them, with their attributes."""
     data = heterogeneous()
@@ -25,7 +26,7 @@ def test_what_a_batch_holds(num_samples, of_graph):
     )
     assert str(loader) == "HGTLoader()"
     assert len(loader) == 5
-    of_authors = 4 * (3 if isinstance(num_samples, dict) else 5)
+    of_authors = 4 * 5 if isinstance(num_samples, list) else sum(num_samples["author"])
     for i, batch in enumerate(loader):
         assert type(batch) is HeteroData
         assert set(batch.node_types) == {"paper", "author"}
@@ -107,8 +108,8 @@ def test_transforms_and_seeds_of_epochs():
 @pytest.mark.parametrize(
     ("num_samples", "error", "message"),
     [
-        ([0], ValueError, "num_samples[0] is 0, expected at least 1"),
-        ({"paper": [2, -1], "author": [1, 1]}, ValueError, "num_samples['paper'][1] is -1, expected at least 1"),
+        ([-1], ValueError, "num_samples[0] is -1, expected at least 0"),
+        ({"paper": [2, -1], "author": [1, 1]}, ValueError, "num_samples['paper'][1] is -1, expected at least 0"),
         ({"paper": [2]}, ValueError, "num_samples must name every node type; missing: ['author'], unknown: []"),
         ({"paper": [2], "author": [2, 2]}, ValueError, "num_neighbors of node type 'paper' has 1 hops, but that of"),
         (5, TypeError, "num_samples is 5, expected a list of numbers of nodes, one per hop"),

@@ -20,7 +20,7 @@ HGT = ramet.Budget()
 # ---- by type, against the twin
 
 
-@pytest.mark.parametrize("budgets", [[5], [4, 9], [1, 1, 1, 1], [1000, 3], []], ids=str)
+@pytest.mark.parametrize("budgets", [[5], [4, 0, 9], [0], [1, 1, 1, 1], [1000, 3], []], ids=str)
 @pytest.mark.parametrize("sampler", [HGT, ramet.Budget(dependent=4)], ids=["plain", "kappa"])
 def test_batches(case, sampler, budgets):
     """With repeated seeds, parallel edges, self loops and a hub; more candidates and fewer than the budget."""
@@ -35,7 +35,7 @@ def test_batches(case, sampler, budgets):
 
 def test_budgets_by_node_type_and_seeds_of_several(hetero):
     graph, _ = hetero
-    budgets = {t: [2 + i, 40, 1] for i, t in enumerate(graph.node_types)}
+    budgets = {t: [2 * i, 40, 1] for i, t in enumerate(graph.node_types)}
     first, second = graph.node_types[:2]
     check(hetero, {second: [3, 4], first: [1, 1]}, budgets, sampler="budget", seed=9)
 
@@ -211,8 +211,8 @@ def test_options_change_digests():
 @pytest.mark.parametrize(
     ("budgets", "options", "error", "message"),
     [
-        ([0], {}, ValueError, "num_neighbors[0] is 0, expected at least 1"),
-        ({"paper": [4, -1], "author": [1, 1]}, {}, ValueError, "num_neighbors['paper'][1] is -1, expected at least 1"),
+        ([-1], {}, ValueError, "num_neighbors[0] is -1, expected at least 0"),
+        ({"paper": [4, -1], "author": [1, 1]}, {}, ValueError, "num_neighbors['paper'][1] is -1, expected at least 0"),
         (3, {}, TypeError, "num_neighbors is 3, expected a list of numbers of nodes, one per hop"),
         ({"paper": [3]}, {}, ValueError, "num_neighbors must name every node type; missing: ['author'], unknown: []"),
         ({CITES: [3]}, {}, ValueError, "must name every node type; missing: ['author', 'paper'], unknown: [('paper'"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from command_line import error_of
 from small_graphs import CITES, heterogeneous, homogeneous
+from test_paths import largest_file
 
 import ramet
 from ramet import _core
@@ -335,6 +336,15 @@ def test_the_command(tmp_path, capsys):
     assert "parts is 0, expected 1 to 65535" in zero
     part = f"{store}-parts-3/part-1"
     assert "part 1 of 3 already" in error_of(capsys, "partition", part, "--parts", 2, "--method", "hash")
+
+
+def test_a_full_disk_leaves_nothing(tmp_path):
+    """Part 1 does not fit, after part 0 has been written."""
+    nodes = {"feat": np.zeros((2000, 32), np.float32)}
+    graph = ramet.from_edge_index(np.zeros((2, 3000), int), 2000, nodes=nodes)
+    with largest_file(64 << 10), pytest.raises(OSError, match=r"parts/.*part-1.*File too large"):
+        ramet.partition(graph, 2, tmp_path / "parts", method="range")
+    assert not (tmp_path / "parts").exists()
 
 
 def test_interrupted_in_the_middle(tmp_path):

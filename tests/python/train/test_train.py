@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -173,5 +174,16 @@ def test_accuracy_of_one_seed(name, data_dir, tmp_path):
 
 def test_a_full_disk_names_the_model(tmp_path):
     (tmp_path / ".best.pt.unfinished").symlink_to("/dev/full")
-    with pytest.raises(OSError, match=r"No space left on device: .*/best\.pt"):
-        RunFolder(tmp_path).write_model({"model": {}})
+    for model in ({}, {"weight": torch.ones(100_000)}):  # more than a file's buffer holds
+        with pytest.raises(OSError, match=r"No space left on device: .*/best\.pt"):
+            RunFolder(tmp_path).write_model({"model": model})
+
+
+def test_a_model_is_not_copied_while_it_is_saved(tmp_path):
+    model = {"weight": torch.ones(1 << 20)}
+    RunFolder(tmp_path).write_model({"model": model})  # imports
+    tracemalloc.start()
+    RunFolder(tmp_path).write_model({"model": model})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20  # of 4 MiB

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+import traceback
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,18 @@ def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path, monkeypatch
     assert looks.count > 3 and looks.addresses == {LOOPBACK}
     assert not any(map(alive, trainers))
     assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
+
+
+def test_the_error_of_a_trainer_is_one_sentence():
+    try:
+        try:
+            raise KeyError("of which it came")
+        except KeyError as cause:
+            raise RuntimeError("seeds are 3\nframe #0") from cause
+    except RuntimeError:
+        text = "\n\n-- Process 0 terminated with the following error:\n" + traceback.format_exc()
+    assert launch.sentence_of(text) == "RuntimeError: seeds are 3"
+    assert launch.sentence_of("process 0 ended with status 3") == "process 0 ended with status 3"
 
 
 def test_the_test_sees_who_listens():
