@@ -194,8 +194,9 @@ class LoaderConfig:
 
     @cached_property
     def fused(self) -> dict:
-        """See fused_tables()."""
-        return fused_tables(self.graph, self.requests, self.features.decode) if self.features.fuse else {}
+        """See fused_tables(). Without hops there is no block to sum over."""
+        fuses = self.features.fuse and any(self.sample["fanouts"])
+        return fused_tables(self.graph, self.requests, self.features.decode) if fuses else {}
 
     @property
     def rows(self):
@@ -256,7 +257,7 @@ class LoaderConfig:
         types = self.graph.node_types if draws_by_node_type(sampler) else self.graph.edge_types
         return {
             "batch_size": f"{options['batch_size']:,}",
-            "num_neighbors": dict(zip(types, fanouts)) if self.graph.is_hetero else fanouts[0],
+            "num_neighbors": dict(zip(types, fanouts)) if self.graph.is_hetero else [*fanouts, []][0],
             "sampler": sampler,
             "seed_type": " and ".join(self.seed_types),
             "shuffle": options["shuffle"],

@@ -142,18 +142,19 @@ class _Pass:
         return targets
 
     def _sources(self, targets):
-        """The nodes that a layer reads to compute its targets: these and all their in-neighbors."""
+        """The nodes that a layer reads to compute its targets: these and all their in-neighbors. Of each type, since a
+        layer may ask for rows of a type that has none of them."""
         reached = {t: np.zeros(self.graph.num_nodes(t), bool) for t in self.graph.node_types}
         for node_type, ids in targets.items():
             for batch in self._batches(node_type, ids):
                 for t, n_id in self._per_type(batch.n_id, node_type).items():
                     reached[t][n_id.numpy()] = True
-        return {t: np.flatnonzero(m) for t, m in reached.items() if t in targets or m.any()}
+        return {t: np.flatnonzero(m) for t, m in reached.items()}
 
     def run(self, layer, rows, of_all, node_type, ids, last, bar):
-        """One layer for nodes of one type: their rows if it is the last one, else a row for every
+        """One layer for nodes of one type: their rows if it is the last one or there are none, else a row for every
         node, of which only theirs are set. None if the layer has no output for the type."""
-        everything = ids is None or not last
+        everything = ids is None or (len(ids) > 0 and not last)
         count = self.graph.num_nodes(node_type) if everything else len(ids)
         out, done = None, 0
         with tqdm(total=count, desc=bar, leave=False, disable=bar is None) as progress:

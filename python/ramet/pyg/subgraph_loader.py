@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from torch.utils.data import DataLoader
@@ -58,16 +59,28 @@ class SubgraphBatches(DataLoader):
         """Torch's warning of many worker processes: there are none."""
 
     def _batches(self) -> Iterator[Data]:
-        yield from engine_batches(self, self._engine, random_epoch(self.generator), self._assembled)
+        self._renew(by_content=True)
+        assembled = partial(self._assembled, self._engine, self._served)
+        yield from engine_batches(self, self._engine, random_epoch(self.generator), assembled)
 
     def _made(self, numbers) -> Data:
         """The batch of some subgraphs, for a DataLoader that collates itself."""
+        self._renew()
         numbers = np.asarray(numbers, np.int64).reshape(-1)
-        return self._assembled(self._engine._core.make(numbers, random_epoch(self.generator), 0))
+        core = self._engine._core.make(numbers, random_epoch(self.generator), 0)
+        return self._assembled(self._engine, self._served, core)
 
-    def _assembled(self, core) -> Data:
-        batch = Subgraph(core, self._engine.origin)
-        data = assemble(batch, self.source, self._served)
-        if self._engine.norms is not None:
+    def _renew(self, by_content: bool = False) -> None:
+        """As of Source. GraphSAINT's norms are estimated again."""
+        graph = self.source.graph
+        self.source.renew(by_content)
+        if self.source.graph is not graph:
+            self._make_engine()
+
+    def _assembled(self, engine: SubgraphLoader, served: dict, core) -> Data:
+        """engine, served: as they were when the loop began."""
+        batch = Subgraph(core, engine.origin)
+        data = assemble(batch, self.source, served)
+        if engine.norms is not None:
             data.node_norm, data.edge_norm = batch.node_norm, batch.edge_norm
         return data

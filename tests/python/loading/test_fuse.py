@@ -65,6 +65,11 @@ def test_rows_of_any_shape():
         assert aggregate(fused.blocks[0], fused.x).equal(aggregate(plain.blocks[0], plain.x))
 
 
+def test_without_hops_rows_are_gathered():
+    for fused, plain in pairs(homogeneous(), num_neighbors=[]):
+        assert not fused.blocks and fused.x.equal(plain.x)
+
+
 def test_weights_of_the_user_and_scores():
     fused, plain = next(iter(pairs(graph_of("float16", 6))))
     block = fused.blocks[0]

@@ -66,7 +66,11 @@ def test_clusters_of_a_data_and_of_a_graph(data):
         torch.manual_seed(3)
         assert all(torch.equal(again.n_id, batch.n_id) for again, batch in zip(loader, batches, strict=True))
         assert len(batches) == 3
-    for batch in ClusterLoader(data, 8, batch_size=3):
+    loader = ClusterLoader(data, 8, batch_size=3)
+    for batch in loader:
+        check_induced(batch, data)
+    data.edge_index = data.edge_index.flip(0)
+    for batch in loader:
         check_induced(batch, data)
 
 
@@ -97,6 +101,10 @@ def test_saint(data, make, num_workers):
     torch.manual_seed(1)
     first = next(iter(pickle.loads(pickle.dumps(loader))))
     assert torch.equal(first.n_id, batches[0].n_id) and torch.equal(first.edge_norm, batches[0].edge_norm)
+    data.edge_index = data.edge_index[:, :200]
+    data.edge_attr, data.edge_weight = data.edge_attr[:200], data.edge_weight[:200]
+    for batch in loader:
+        check_induced(batch, data)
 
 
 def test_a_loader_that_collates_itself_has_the_same_form(data):

@@ -74,6 +74,7 @@ def test_without_hops(pair, expand):
 def test_a_graph_without_edges(tmp_path):
     graph, _ = write_store(tmp_path / "store", {"node": 5}, {})
     assert ids(ramet.sample(graph, [4, 1], []).n_id) == [4, 1]
+    assert "num_neighbors=[]" in repr(ramet.NeighborLoader(graph, []))
     with pytest.raises(ValueError, match="the graph has no edge types to sample from"):
         ramet.sample(graph, [4, 1], [2])
 

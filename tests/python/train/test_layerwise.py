@@ -318,6 +318,16 @@ def test_wrong_layers_of_several_types():
             layerwise(graph, [layer], nodes=("paper", None))
 
 
+def test_a_layer_may_ask_for_types_that_no_target_depends_on():
+    """With two layers papers depend on authors' input alone, but the second layer asks for rows of tags, too."""
+    types = ("author", "writes", "paper"), ("tag", "of", "author"), ("paper", "has", "tag")
+    nodes = {t: {"feat": np.ones((3, 2), np.float32)} for t in ("author", "paper", "tag")}
+    graph = ramet.from_edge_index({t: np.array([[0, 1], [2, 0]]) for t in types}, nodes=nodes)
+    layer = nn.HeteroConv({t: nn.SAGEConv((2, 2), 2) for t in types})
+    expected = layerwise(graph, [layer] * 2)["paper"][[2, 0]]
+    assert torch.equal(layerwise(graph, [layer] * 2, nodes=("paper", [2, 0])), expected)
+
+
 def test_heterogeneous_inference(tmp_path):
     """Means over in-neighbors, type by type, against sums over edges done by hand."""
     rng = np.random.default_rng(1)
