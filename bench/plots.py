@@ -1,8 +1,9 @@
-"""The plot of the README's figures. It needs matplotlib."""
+"""The plot of the README's figures."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 OURS, THEIRS = "#2a7f62", "#b9bec5"
@@ -44,28 +45,36 @@ PANELS = (
 )
 
 
+# Of a panel, in pixels: the places of its labels and bars, and a bar's line.
+WIDTH, LABELS, LONGEST, TITLE, LINE = 380, 140, 180, 30, 26
+
+
 def overview(pages: Path, file: Path) -> None:
     """The three figures of the README, as the pages of their benchmarks have them.
 
-    Raises ImportError without matplotlib, KeyError for a row that a page does not have."""
-    import matplotlib
+    Raises KeyError for a row that a page does not have."""
+    width, height = WIDTH * len(PANELS), TITLE + LINE * max(len(bars) for *_, bars in PANELS)
+    size = f'width="{width}" height="{height}"'
+    font = 'font-family="sans-serif" font-size="12"'
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" {font}>',
+        f'<rect {size} fill="white"/>',
+    ]
+    for number, (page, title, column, bars) in enumerate(PANELS):
+        values = {label: value_of(pages / f"{page}.md", row, column) for label, row in bars.items()}
+        lines += [f'<g transform="translate({number * WIDTH})">', *panel(title, values), "</g>"]
+    file.write_text("\n".join([*lines, "</svg>"]) + "\n", encoding="utf-8")
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
-    matplotlib.rcParams["svg.hashsalt"] = "ramet"
-    figure, all_axes = pyplot.subplots(1, len(PANELS), figsize=(12, 2.6), layout="constrained")
-    for axes, (page, title, column, bars) in zip(all_axes, PANELS):
-        values = [value_of(pages / f"{page}.md", row, column) for row in bars.values()]
-        colors = [OURS if label.startswith("Ramet") else THEIRS for label in bars]
-        axes.bar_label(axes.barh(list(bars), values, color=colors), fmt="{:.3g}", padding=3, fontsize=9)
-        axes.set_title(title, fontsize=10)
-        axes.margins(x=0.15)
-        axes.invert_yaxis()
-        axes.xaxis.set_visible(False)
-        axes.spines[["top", "right", "bottom"]].set_visible(False)
-    figure.savefig(file, metadata={"Date": None})  # the same bytes for the same figures
-    pyplot.close(figure)
+def panel(title: str, values: dict[str, float]) -> Iterator[str]:
+    """A title, and a line for each bar: its label, the bar, its value."""
+    yield f'<text x="{WIDTH // 2}" y="18" text-anchor="middle" font-size="14">{title}</text>'
+    for number, (label, value) in enumerate(values.items()):
+        top, length = TITLE + LINE * number, round(LONGEST * value / max(values.values()), 1)
+        color = OURS if label.startswith("Ramet") else THEIRS
+        yield f'<text x="{LABELS - 6}" y="{top + 15}" text-anchor="end">{label}</text>'
+        yield f'<rect x="{LABELS}" y="{top}" width="{length}" height="{LINE - 5}" fill="{color}"/>'
+        yield f'<text x="{LABELS + length + 5:g}" y="{top + 15}">{float(f"{value:.3g}"):,g}</text>'
 
 
 def value_of(page: Path, row: str, column: str) -> float:

@@ -164,11 +164,8 @@ def write_pages(results: dict, passed: set[str], pages: Path) -> None:
 
 
 def write(results: dict, folder: Path, pages: Path) -> None:
-    try:
-        if all((pages / f"{name}.md").exists() for name, *_ in plots.PANELS):
-            plots.overview(pages, pages / "overview.svg")
-    except ImportError:
-        print("No plot: matplotlib is not installed.")
+    if all((pages / f"{name}.md").exists() for name, *_ in plots.PANELS):
+        plots.overview(pages, pages / "overview.svg")
     print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json; tables in {pages}.")
 
 
