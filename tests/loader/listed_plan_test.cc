@@ -8,9 +8,9 @@
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "support/errors.h"
+#include "support/fingerprints.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
-#include "support/slices.h"
 #include "support/store_fixture.h"
 #include "support/streams.h"
 
