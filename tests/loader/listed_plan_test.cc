@@ -5,12 +5,13 @@
 
 #include <vector>
 
+#include "loader/loader_fixture.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "support/errors.h"
+#include "support/fingerprints.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
-#include "support/slices.h"
 #include "support/store_fixture.h"
 #include "support/streams.h"
 
@@ -22,24 +23,19 @@ using Items = std::vector<int64_t>;
 
 const BatchList kThree{{4, 4, 0, 1, 2, 3, 5, 6}, {0, 3, 3, 8}};
 
-// No input nodes: all.
-LoaderOptions listed_options(int threads, const Items& input_nodes) {
-  LoaderOptions options;
-  options.sample = {{{4, 3}}, Uniform{}, 5};
-  if (!input_nodes.empty()) options.inputs.front().ids = copy(borrow(input_nodes));
-  options.batch_size = 33;
-  options.shuffle = true;
-  options.threads = threads;
-  options.tables = {{0, "feat", false}};
-  return options;
-}
-
 // Every third node, backwards.
 Items some_nodes() {
   Items nodes;
   for (int64_t v = 999; v >= 0; v -= 3)
     nodes.push_back(v);
   return nodes;
+}
+
+LoaderOptions options_of_some(int threads) {
+  LoaderOptions options = test::options_for(threads);
+  const Items nodes = some_nodes();
+  options.inputs.front().ids = copy(borrow(nodes));
+  return options;
 }
 
 Items of(const Array& ids) {
@@ -104,7 +100,7 @@ TEST_CASE("a list that is none is named") {
 TEST_CASE("input_id has the seeds' positions in the input nodes") {
   const auto graph = test::make_graph(1000, 9000, 1);
   const Items nodes = some_nodes();
-  const NeighborLoader loader(graph, listed_options(2, nodes));
+  const NeighborLoader loader(graph, options_of_some(2));
   std::vector<bool> is_seen(nodes.size());
   for (const Batch& batch : test::rest_of(*loader.start(3))) {
     const Items items = of(batch.input_id), n_id = of(batch.minibatch.n_id[0]);
@@ -121,14 +117,11 @@ TEST_CASE("input_id has the seeds' positions in the input nodes") {
 
 TEST_CASE("each rank has the input_id of its slice, also of a list") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader alone(graph, listed_options(1, {}));
+  const NeighborLoader alone(graph, test::options_for(1));
   const std::vector<Batch> whole = test::rest_of(*alone.start(2));
   std::vector<Items> joined(whole.size()), joined_list(whole.size());
   for (int rank = 0; rank < 3; ++rank) {
-    LoaderOptions options = listed_options(2, {});
-    options.rank = rank;
-    options.world = 3;
-    const NeighborLoader loader(graph, options);
+    const NeighborLoader loader(graph, test::options_for(2, rank, 3));
     CHECK(loader.fingerprint() == alone.fingerprint());
     const auto append = [](std::vector<Items>& to, const Batch& batch) {
       for (const int64_t item : of(batch.input_id))
@@ -147,12 +140,12 @@ TEST_CASE("each rank has the input_id of its slice, also of a list") {
 
 TEST_CASE("an epoch's batches, listed or made one by one, are the same for any threads") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader alone(graph, listed_options(1, some_nodes()));
+  const NeighborLoader alone(graph, options_of_some(1));
   const std::vector<Batch> expected = test::rest_of(*alone.start(3));
   REQUIRE(expected.size() == 11);
   const BatchList list = listed(expected);
   for (const int threads : {1, 2, 3}) {
-    const NeighborLoader loader(graph, listed_options(threads, some_nodes()));
+    const NeighborLoader loader(graph, options_of_some(threads));
     for (const int64_t first : {0, 4, 11}) {
       const std::vector<Batch> batches = test::rest_of(*loader.start(3, first, list));
       REQUIRE(std::ssize(batches) == 11 - first);
@@ -167,7 +160,7 @@ TEST_CASE("an epoch's batches, listed or made one by one, are the same for any t
 
 TEST_CASE("chosen positions may repeat, or be none") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader loader(graph, listed_options(2, some_nodes()));
+  const NeighborLoader loader(graph, options_of_some(2));
   const std::vector<Batch> batches = test::rest_of(*loader.start(0, 0, kThree));
   REQUIRE(batches.size() == 3);
   CHECK(of(batches[0].input_id) == Items{4, 4, 0});
@@ -180,7 +173,7 @@ TEST_CASE("chosen positions may repeat, or be none") {
 
 TEST_CASE("positions, steps and epochs that are none are named") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader loader(graph, listed_options(2, some_nodes()));
+  const NeighborLoader loader(graph, options_of_some(2));
   const Items beyond{0, 334};
   test::check_throws(ErrorCode::kOutOfRange, {"positions[1] is 334, outside [0, 334)"},
                      [&] { return loader.make(beyond, 0, 0); });

@@ -10,9 +10,9 @@
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "support/errors.h"
+#include "support/fingerprints.h"
 #include "support/fork.h"
 #include "support/graph_fixture.h"
-#include "support/slices.h"
 #include "support/streams.h"
 
 using namespace ramet;

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/permutation.h"
 #include "loader/seeds/node_seeds.h"
@@ -59,22 +58,6 @@ TEST_CASE("items of every rank and step are those of the slow twin") {
       }
     }
   }
-}
-
-TEST_CASE("an epoch has every item once, and epochs differ") {
-  const SeedPlan plan({.num_items = 1000, .batch_size = 33, .shuffle = true});
-  std::vector<int64_t> seen, other;
-  for (int64_t step = 0; step < plan.num_steps(); ++step) {
-    const auto items = plan.items(7, step), of_next = plan.items(8, step);
-    REQUIRE(std::ssize(items) == plan.global_size(step));
-    seen.insert(seen.end(), items.begin(), items.end());
-    other.insert(other.end(), of_next.begin(), of_next.end());
-  }
-  CHECK(seen != other);
-  std::sort(seen.begin(), seen.end());
-  std::vector<int64_t> all(1000);
-  std::iota(all.begin(), all.end(), 0);
-  CHECK(seen == all);
 }
 
 TEST_CASE("drop_last leaves out the batch that is not full") {

@@ -23,10 +23,10 @@
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 #include "ramet/table.h"
+#include "support/fingerprints.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
 #include "support/process_entries.h"
-#include "support/slices.h"
 #include "support/streams.h"
 #include "support/temp_dir.h"
 

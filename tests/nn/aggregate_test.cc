@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "base/system/posix.h"
@@ -219,42 +218,6 @@ TEST_CASE("a maximum or minimum that meets a NaN is one") {
       CHECK(out[15] == 1);
     }
   }
-}
-
-TEST_CASE("transposed edges are sorted by source, and in the block's order") {
-  for (const Edges& edges : all_edges()) {
-    const BlockEdges block = edges.block();
-    CHECK(!block.is_transposed());
-    const auto& back = block.transposed(1);
-    CHECK(block.is_transposed());
-    CHECK(&back == &block.transposed(2));
-    REQUIRE(back.indptr.rows() == edges.num_src + 1);
-    const auto indptr = back.indptr.as<int64_t>();
-    const auto positions = back.edges.as<int32_t>(), destinations = back.indices.as<int32_t>();
-    CHECK(indptr.back() == std::ssize(edges.indices));
-    for (int64_t s = 0; s < edges.num_src; ++s) {
-      for (int64_t i = indptr[size_t(s)]; i < indptr[size_t(s) + 1]; ++i) {
-        const int32_t position = positions[size_t(i)], d = destinations[size_t(i)];
-        CHECK(edges.indices[size_t(position)] == s);
-        CHECK((edges.indptr[size_t(d)] <= position && position < edges.indptr[size_t(d) + 1]));
-        CHECK((i == indptr[size_t(s)] || positions[size_t(i) - 1] < position));
-      }
-    }
-  }
-}
-
-TEST_CASE("edges that do not fit are refused") {
-  const auto make = [](const std::vector<int64_t>& indptr, const std::vector<int32_t>& indices) {
-    const BlockEdges edges(borrow(indptr), borrow(indices), 3);
-  };
-  CHECK_NOTHROW(make({0, 2}, {0, 2}));
-  CHECK_THROWS_WITH_AS(make({0, 2}, {0, 3}), "indices[1] is 3, outside [0, 3)", Error);
-  CHECK_THROWS_WITH_AS(make({0, 2}, {-1, 0}), "indices[0] is -1, outside [0, 3)", Error);
-  CHECK_THROWS_WITH_AS(make({1, 2}, {0, 0}), "indptr[0] is 1, expected 0", Error);
-  CHECK_THROWS_WITH_AS(make({0, 2, 1, 2}, {0, 0}),
-                       "indptr[2] is 1, expected at least 2, as before it", Error);
-  CHECK_THROWS_WITH_AS(make({0, 1}, {0, 0}), "indptr ends with 1, but there are 2 indices", Error);
-  CHECK_THROWS_AS(make({}, {}), Error);
 }
 
 TEST_CASE("edges that a caller damages after the check do no harm") {

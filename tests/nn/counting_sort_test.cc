@@ -65,9 +65,9 @@ void check_sort(const std::vector<Key>& keys, int64_t num_keys, int threads) {
   CHECK(order == order_by_definition<Key>(keys, num_keys));
 }
 
-// Of enough edges for seven parts.
-std::vector<Edges> large_edges() {
-  std::vector<Edges> all;
+// Few edges, hubs and none, and enough for seven parts.
+std::vector<Edges> few_and_many_edges() {
+  std::vector<Edges> all = all_edges();
   all.emplace_back(5100, kManyKeys, [](int64_t d) { return d % 183; });
   all.emplace_back(9, 3, [](int64_t d) { return d == 4 ? 7 * kOfPart : d % 2; });
   return all;
@@ -85,8 +85,8 @@ TEST_CASE("keys are sorted stably for any number of threads") {
   }
 }
 
-TEST_CASE("many edges are transposed stably for any number of threads") {
-  for (const Edges& edges : large_edges()) {
+TEST_CASE("edges are transposed once, and stably for any number of threads") {
+  for (const Edges& edges : few_and_many_edges()) {
     const std::span<const int32_t> sources = edges.indices;
     const auto order = order_by_definition(sources, edges.num_src);
     const auto offsets = offsets_by_definition(sources, edges.num_src);
@@ -97,7 +97,10 @@ TEST_CASE("many edges are transposed stably for any number of threads") {
     }
     for (const int threads : kThreads) {
       const BlockEdges block = edges.block();
+      CHECK(!block.is_transposed());
       const BlockEdges::Transposed& found = block.transposed(threads);
+      CHECK(block.is_transposed());
+      CHECK(&found == &block.transposed(2));
       CHECK(std::ranges::equal(found.indptr.as<int64_t>(), offsets));
       CHECK(std::ranges::equal(found.indices.as<int32_t>(), destinations));
       CHECK(std::ranges::equal(found.edges.as<int32_t>(), order));

@@ -168,37 +168,6 @@ TEST_CASE("gradients refuse arrays that do not fit") {
   CHECK_THROWS_AS(extremes_back(block, x.array, own.array, own.array, own.array, 1), Error);
 }
 
-TEST_CASE("edges in any order are sorted by destination, and stay in order there") {
-  for (const Edges& edges : all_edges()) {
-    const auto count = edges.indices.size();
-    std::vector<int64_t> ids(2 * count), in_order(2 * count);
-    for (size_t e = 0, d = 0; e < count; ++e) {
-      while (edges.indptr[d + 1] <= int64_t(e))
-        ++d;
-      const size_t shuffled = (e * 7919 + 13) % std::max<size_t>(count, 1);  // 7919 is prime
-      ids[shuffled] = in_order[e] = edges.indices[e];
-      ids[count + shuffled] = in_order[count + e] = int64_t(d);
-    }
-    const auto as_array = [&](std::vector<int64_t>& values) {
-      return Array{values.data(), DType::kInt64, {2, int64_t(count)}, nullptr, false};
-    };
-    const SortedEdges same = sort_edges(as_array(in_order), edges.num_src, edges.num_dst());
-    CHECK(same.order.data == nullptr);
-    CHECK(std::ranges::equal(same.edges->indptr().as<int64_t>(), edges.indptr));
-    CHECK(std::ranges::equal(same.edges->indices().as<int32_t>(), edges.indices));
-    const SortedEdges sorted = sort_edges(as_array(ids), edges.num_src, edges.num_dst());
-    CHECK(std::ranges::equal(sorted.edges->indptr().as<int64_t>(), edges.indptr));
-    if (sorted.order.data == nullptr) continue;
-    const auto order = sorted.order.as<int64_t>();
-    const auto indices = sorted.edges->indices().as<int32_t>();
-    for (size_t e = 0; e < count; ++e) {
-      CHECK(indices[e] == ids[size_t(order[e])]);
-      if (e > 0 && ids[count + size_t(order[e - 1])] == ids[count + size_t(order[e])])
-        CHECK(order[e - 1] < order[e]);
-    }
-  }
-}
-
 TEST_CASE("an edge_index that does not fit is refused") {
   std::vector<int64_t> ids = {0, 2, 1, 1};
   Array edge_index{ids.data(), DType::kInt64, {2, 2}, nullptr, false};

@@ -2,7 +2,6 @@
 // compared with the twin by tests/python/sampling.
 #include <doctest/doctest.h>
 
-#include <set>
 #include <vector>
 
 #include "ramet/error.h"
@@ -38,13 +37,6 @@ void check_same_nodes_and_edges(const Minibatch& a, const Minibatch& b) {
 }
 
 }  // namespace
-
-TEST_CASE("digests tell budgets apart") {
-  const std::set<uint64_t> digests{digest(by_type({3})), digest(by_type({4})), digest(by_tree(1)),
-                                   digest(by_tree(2)),
-                                   digest({{{5, 5}}, Uniform{}, 0, 1, Expand::kOnce, true})};
-  CHECK(digests.size() == 5);
-}
 
 TEST_CASE("budgets that cannot be are refused") {
   refuse_budget(by_type({3, -1}),

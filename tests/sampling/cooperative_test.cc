@@ -10,7 +10,7 @@
 #include "ramet/fingerprint.h"
 #include "ramet/sampler.h"
 #include "support/cooperative_fixture.h"
-#include "support/slices.h"
+#include "support/fingerprints.h"
 #include "support/slow_build.h"
 
 using namespace ramet;

@@ -1,44 +1,14 @@
-// What sampling each node once, disjoint trees and time change in options and keys. The batches
-// are compared with the twin by tests/python/sampling.
+// Names of options, and keys of trees. Batches are compared with the twin by
+// tests/python/sampling.
 #include <doctest/doctest.h>
 
 #include <set>
-#include <vector>
 
-#include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/sample_options.h"
 #include "sampling/trees.h"
 
 using namespace ramet;
-
-namespace {
-
-uint64_t digest_of(void (*change)(SampleOptions&)) {
-  SampleOptions options{{{5, 3}}, Uniform{}, 7};
-  change(options);
-  return digest(options);
-}
-
-}  // namespace
-
-TEST_CASE("digests tell options apart, and those of defaults are what they were") {
-  const std::set<uint64_t> digests = {
-      digest_of([](SampleOptions&) {}),
-      digest_of([](SampleOptions& o) { o.expand = Expand::kOnce; }),
-      digest_of([](SampleOptions& o) { o.disjoint = true; }),
-      digest_of([](SampleOptions& o) { o.time = Time{.table = "t"}; }),
-      digest_of([](SampleOptions& o) { o.time = Time{.table = "u"}; }),
-      digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .strategy = Strategy::kLast}; }),
-      digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .window = 5}; }),
-      digest_of(
-          [](SampleOptions& o) { o.time = Time{.table = "t", .comparison = Comparison::kBefore}; }),
-      digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .monotonic = true}; }),
-      digest_of([](SampleOptions& o) { o.method = Labor{}; }),
-      digest_of([](SampleOptions& o) { o.method = Labor{.table = "w"}; })};
-  CHECK(digests.size() == 11);
-  CHECK(digests.count(0x8a4ba3583d6f908U) == 1);
-}
 
 TEST_CASE("names of options") {
   CHECK(parse_expand("once") == Expand::kOnce);

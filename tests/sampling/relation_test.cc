@@ -7,8 +7,8 @@
 
 #include "ramet/sampler.h"
 #include "support/errors.h"
+#include "support/fingerprints.h"
 #include "support/graph_fixture.h"
-#include "support/slices.h"
 
 using namespace ramet;
 

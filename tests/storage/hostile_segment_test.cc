@@ -2,38 +2,18 @@
 // docs/format.md, section 6.
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 #include "support/damage.h"
+#include "support/segment_memory.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 
 namespace ramet::test {
 namespace {
-
-// A sealed memfd with these bytes, open for reading.
-class Memory {
- public:
-  explicit Memory(const std::string& bytes, bool sealed = true) {
-    const int fd = ::memfd_create("damaged", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    REQUIRE(fd >= 0);
-    REQUIRE(::write(fd, bytes.data(), bytes.size()) == ssize_t(bytes.size()));
-    if (sealed) ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-    fd_ = ::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDONLY | O_CLOEXEC);
-    ::close(fd);
-  }
-  ~Memory() { ::close(fd_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
 
 std::string segment_bytes(const Store& store) {
   struct stat status{};
@@ -48,9 +28,9 @@ TEST_CASE("hundreds of damaged segments") {
   Random random(4);
   int found = 0;
   for (int round = 0; round < 600; ++round) {
-    const Memory memory(damage(good, random));
+    const Fd memory = segment_memory(damage(good, random));
     CAPTURE(round);
-    found += survives([&] { return Store::open_segment(memory.fd()); });
+    found += survives([&] { return Store::open_segment(memory.get()); });
   }
   CHECK(found > 300);
 }
@@ -66,14 +46,14 @@ std::string segment(const std::string& toc, size_t size = 4104) {
 }
 
 void check_segment(const std::string& bytes, const std::vector<std::string>& words) {
-  const Memory memory(bytes);
-  check_throws(ErrorCode::kCorrupt, words, [&] { return Store::open_segment(memory.fd()); });
+  const Fd memory = segment_memory(bytes);
+  check_throws(ErrorCode::kCorrupt, words, [&] { return Store::open_segment(memory.get()); });
 }
 
 TEST_CASE("segments: everything before the table of contents") {
   const std::string good = segment("ramet-store 1\narray node/a/b <i8 1 4096\n");
-  const Memory memory(good);
-  CHECK(Store::open_segment(memory.fd())->arrays().size() == 1);
+  const Fd memory = segment_memory(good);
+  CHECK(Store::open_segment(memory.get())->arrays().size() == 1);
   check_segment("", {"0 bytes", "too few"});
   check_segment(good.substr(0, 15), {"15 bytes", "too few"});
   check_segment("X" + good.substr(1), {"XAMETSEG"});
@@ -119,8 +99,8 @@ TEST_CASE("descriptors that are no segments") {
   const int file = ::open((dir / "file").c_str(), O_RDONLY | O_CLOEXEC);
   check_throws(ErrorCode::kCorrupt, {"not of a segment"}, open(file));
   ::close(file);
-  const Memory unsealed(segment("ramet-store 1\narray node/a/b <i8 1 4096\n"), false);
-  check_throws(ErrorCode::kCorrupt, {"not sealed"}, open(unsealed.fd()));
+  const Fd unsealed = segment_memory(segment("ramet-store 1\narray node/a/b <i8 1 4096\n"), false);
+  check_throws(ErrorCode::kCorrupt, {"not sealed"}, open(unsealed.get()));
   int pipes[2];
   REQUIRE(::pipe(pipes) == 0);
   check_throws(ErrorCode::kCorrupt, {"not of a segment"}, open(pipes[0]));

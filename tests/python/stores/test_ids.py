@@ -5,13 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from kept_ids import ABOUT, ITEMS, SHOPS, contents_with_ids, text
+from kept_ids import ABOUT, ITEMS, SHOPS, contents_with_ids
 from test_paths import largest_file
 
 import ramet
 from ramet import _core
 from ramet.commands.main import main
-from ramet.storage.contents import Contents
 
 
 def test_a_map_refuses_what_are_no_ids_of_its_kind():
@@ -93,17 +92,6 @@ def test_unknown_ids_and_those_of_another_kind(store):
         graph.ids("user").of([0, 5])
     with pytest.raises(ValueError, match="several node types"):
         graph.ids()
-
-
-def test_many_ids_are_found():
-    values = np.random.default_rng(0).permutation(40_000) * 977 - 10**7
-    for kind, given in (("int64", values), ("text", text(*(f"item-{v}" for v in values)))):
-        ids, contents = _core.IdMap(kind), Contents()
-        ids.add([given])
-        contents.add_node_type("item", len(values))
-        contents.add_ids("item", ids.arrays())
-        found = contents.segment().ids("item").find(given, threads=2)
-        assert (found == np.arange(len(values))).all()
 
 
 DAMAGE = {
