@@ -257,7 +257,7 @@ class LoaderConfig:
         types = self.graph.node_types if draws_by_node_type(sampler) else self.graph.edge_types
         return {
             "batch_size": f"{options['batch_size']:,}",
-            "num_neighbors": dict(zip(types, fanouts)) if self.graph.is_hetero else [*fanouts, []][0],
+            "num_neighbors": dict(zip(types, fanouts)) if self.graph.is_hetero else next(iter(fanouts), []),
             "sampler": sampler,
             "seed_type": " and ".join(self.seed_types),
             "shuffle": options["shuffle"],

@@ -66,9 +66,9 @@ class Links:
     def _known(self, pairs: list[Pairs]) -> Mapping:
         """The `known` pairs of each edge type that has some."""
         known = self.negatives.known
-        if not isinstance(self.edges, Mapping):
+        if len(pairs) == 1 and not isinstance(known, Mapping):
             return {pairs[0].edge_type: known}
-        return by_type(known, self.edges, "edge type", "known", "edges")
+        return by_type(known, {of_type.edge_type: of_type for of_type in pairs}, "edge type", "known", "edges")
 
     def origin(self, pairs: list[Pairs]) -> LinkOrigin:
         return LinkOrigin(

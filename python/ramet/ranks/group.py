@@ -145,36 +145,14 @@ def exchange(message: tuple | None, progress: Progress, members: list[int], proc
     with naming_ended(process_group):
         dist.all_to_all_single(incoming, heads, group=process_group)
     bytes_in = incoming[:, 0].tolist()
-    _require_all(bytes_in, members)
+    if FAILED in bytes_in:
+        raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
     _compare_progress([Progress(*numbers) for numbers in incoming[:, 1:].tolist()], members)
     sent = torch.from_numpy(data) if isinstance(data, np.ndarray) else data
-    received = _room(sent, sum(bytes_in), members, process_group) if sent is data else sent.new_empty(sum(bytes_in))
+    received = sent.new_empty(sum(bytes_in))
     with naming_ended(process_group):
         all_to_all(received, sent, bytes_in, bytes_out, process_group)
     return bytes_in, received.numpy() if sent is not data else received
-
-
-def _room(like: torch.Tensor, size: int, members: list[int], process_group) -> torch.Tensor:
-    """Memory of a device for what comes in. Where a rank has none, an error on every rank: they would wait for it."""
-    received, failure = None, None
-    try:
-        received = like.new_empty(size)
-    except RuntimeError as error:  # torch's error where memory is out
-        failure = error
-    states = torch.full((len(members),), 0 if failure is None else FAILED)
-    incoming = torch.empty_like(states)
-    with naming_ended(process_group):
-        dist.all_to_all_single(incoming, states, group=process_group)
-    if failure is not None:
-        raise failure
-    _require_all(incoming.tolist(), members)
-    return received
-
-
-def _require_all(numbers: list[int], members: list[int]) -> None:
-    """RuntimeError where a rank has sent FAILED."""
-    if FAILED in numbers:
-        raise RuntimeError(f"rank {members[numbers.index(FAILED)]} failed")
 
 
 def all_to_all(into, data, bytes_in: list[int], bytes_out: list[int], process_group) -> None:
