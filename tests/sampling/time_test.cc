@@ -256,6 +256,46 @@ TEST_CASE("codes of times give the same edges, once there are any") {
   }
 }
 
+// A row that is too long for codes, others that are not, more picks than are ranked, and edges that
+// are left out. docs/semantics.md, section 16.
+TEST_CASE("rows by time give the same edges, once there are any") {
+  constexpr int64_t kMany = RowsByTime::kMostCoded + kEdges, kBelow = int64_t{1} << 60;
+  auto edges = test::random_edges(kTimedNodes, kTimedNodes, kMany, 3);
+  for (size_t e = 0; e < edges.dst.size(); ++e)
+    edges.dst[e] = e % 9 < 5 ? 0 : edges.dst[e] % 300;
+  StoreContents contents =
+      test::one_type(test::csc_of(edges, kTimedNodes, kTimedNodes), kTimedNodes);
+  const std::vector<int64_t> of_edges = test::drawn_ids(kMany, kBelow, 5);
+  contents.arrays.emplace_back("edge/node__to__node/time", borrow(of_edges));
+  const auto graph = test::graph_of(contents);
+  const Array indptr = graph->edge_types()[0].indptr;
+  REQUIRE(indptr.as<int64_t>()[1] > RowsByTime::kMostCoded);
+  std::vector<int64_t> seeds(kTimedNodes), times = test::drawn_ids(kTimedNodes, kBelow, 9);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  std::vector<int64_t> excluded;
+  for (int64_t p = 0; p < kMany; p += p % 3 + 1)
+    excluded.push_back(p);
+  const ExcludedEdges no_edges[] = {{0, excluded}};
+  for (const int64_t fanout : {int64_t{40}, kAllNeighbors}) {
+    for (const int64_t window : {int64_t{-1}, kBelow / 3}) {
+      SampleOptions options{.fanouts = {{fanout}}, .disjoint = true};
+      options.time = Time{.table = "time", .strategy = Strategy::kLast, .window = window};
+      NeighborSampler sampler(graph, options);
+      (void)sampler.sample({0, seeds, times}, 0, 0);
+      REQUIRE(graph->derived().bytes() >= 4 * kMany);  // rows by time
+      const auto fresh = Graph::from_store(graph->store());
+      const Seeds some{0, std::span(seeds).first(500), std::span(times).first(500)};
+      for (const size_t count : {0U, 1U}) {
+        const auto held_back = std::span(no_edges).first(count);
+        require_same_edges(
+            sampler.sample({&some, 1}, 0, 1, nullptr, held_back),
+            NeighborSampler(fresh, options).sample({&some, 1}, 0, 1, nullptr, held_back));
+      }
+      REQUIRE(fresh->derived().bytes() == 0);
+    }
+  }
+}
+
 // Of one code are edges with different times, and a row is too long for codes. docs/semantics.md,
 // section 16.
 TEST_CASE("rows by time are in the order of (time, position)") {
