@@ -158,7 +158,7 @@ def assert_same_sets(steps: list, expected: list) -> None:
 
 
 EPOCHS = {
-    "2": (2, {}),
+    "trees, once": (2, {"disjoint": True, "expand": "once"}),  # docs/semantics.md, sections 14 and 15
     "7": (7, {}),
     "budgets": (3, {"sampler": ramet.Budget(), "num_neighbors": [30, 0, 50]}),  # docs/semantics.md, section 25
     "budgets of trees": (2, {"sampler": ramet.Budget(9), "num_neighbors": [-1, 4, 4]}),
