@@ -30,7 +30,9 @@ def as_array(value, what: str) -> np.ndarray:
             "from 0: numpy.unique(names, return_inverse=True) numbers names"
         )
     if array.dtype.kind == "O":
-        raise TypeError(f"{what} has dtype object (rows of different lengths, or mixed values?)")
+        beyond = next((v for v in array.flat if type(v) is int and not -(2**63) <= v < 2**64), None)
+        reason = "rows of different lengths, or mixed values?" if beyond is None else f"{beyond} is beyond 64 bits"
+        raise TypeError(f"{what} has dtype object ({reason})")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.str not in STORABLE and array.dtype != bfloat16:

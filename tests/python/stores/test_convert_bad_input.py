@@ -36,6 +36,7 @@ FEAT = np.zeros((3, 2))
         (IndexError, r"splits\['train'\]\[1\] is 3, but .* has 3 nodes", {"splits": {"train": [0, 3]}}),
         (IndexError, r"splits\['train'\]\[0\] is -1", {"splits": {"train": [-1]}}),
         (IndexError, "beyond int64", {"splits": {"train": np.array([2**64 - 1], np.uint64)}}),
+        (TypeError, f"{2**64} is beyond 64 bits", {"splits": {"train": [0, 2**64]}}),
         (TypeError, r"splits\['train'\] has dtype float64", {"splits": {"train": np.array([0.0])}}),
         (ValueError, r"bool mask of shape \[2\], but .* has 3", {"splits": {"train": [True, False]}}),
         (ValueError, r"splits\['train'\] has shape \[1, 2\]", {"splits": {"train": [[0, 1]]}}),
