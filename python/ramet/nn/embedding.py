@@ -203,9 +203,9 @@ class Embedding(torch.nn.Module):
 
 def _require_as_made(table: Table, given: dict) -> None:
     """ValueError for options of rows that are to be made, unless they are those of the table."""
-    of_table = {"embedding_dim": table.shape[-1], "dtype": dtype_name(table.dtype)}
+    of_table: dict[str, Any] = {"embedding_dim": table.shape[-1], "dtype": dtype_name(table.dtype)}
     of_table |= {"placement": table.placement, "location": table.location}
-    defaults = {"dtype": "float32", **(Embedding.__init__.__kwdefaults__ or {})}
+    defaults: dict[str, Any] = {"dtype": "float32", **(Embedding.__init__.__kwdefaults__ or {})}
     for name, value in given.items():
         value = dtype_name(value) if name == "dtype" else value
         if not any(np.array_equal(value, each) for each in (defaults.get(name), of_table.get(name))):

@@ -179,24 +179,6 @@ def test_several_edge_types_in_one_batch():
     assert all(sorted(seen[t]) == list(range(len(labels[t]))) for t in types)
 
 
-def test_known_pairs_of_several_edge_types():
-    """Of one type all pairs but one of each source are known, of the other none."""
-    _, graph = users_and_items()
-    types = [("user", "buys", "item"), ("item", "rev_buys", "user")]
-    items = graph.num_nodes("item")
-    chosen = {t: np.zeros((2, 1), int) for t in types}
-    known = {types[0]: np.stack([np.zeros(items - 1, int), np.arange(1, items)])}
-    options = {"amount": 8, "exact": False}
-    loader = ramet.LinkLoader(graph, [3], chosen, 2, negatives=ramet.Negatives(known=known, **options))
-    batch = next(iter(loader))
-    found = {t: set(batch.n_id[t[2]][batch.edge_label_index[t][1, 1:]].tolist()) for t in types}
-    assert found[types[0]] == {0}
-    assert len(found[types[1]]) > 1
-    for wrong, error, words in ((known[types[0]], TypeError, "by edge type"), ({"buys": 0}, ValueError, "'buys'")):
-        with pytest.raises(error, match=f"known .*{words}"):
-            ramet.LinkLoader(graph, [3], chosen, negatives=ramet.Negatives(known=wrong, **options))
-
-
 def test_triplets(graph, edges):
     has = set(map(tuple, edges.T.tolist()))
     for amount in (1, 3):

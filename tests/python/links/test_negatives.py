@@ -146,3 +146,19 @@ def test_bad_input(edges):
     ]:
         with pytest.raises(error, match=re.escape(message)):
             call()
+
+
+def test_known_pairs_of_several_edge_types():
+    """Of one type all pairs of the source but one are known, of the other none."""
+    buys, likes = ("user", "buys", "item"), ("user", "likes", "item")
+    chosen = {t: np.array([[0], [1]]) for t in (buys, likes)}
+    graph = ramet.from_edge_index(chosen, {"user": 2, "item": 9})
+    known = {buys: np.stack([np.zeros(8, int), np.arange(1, 9)])}
+    options = {"amount": 8, "exact": False}
+    loader = ramet.LinkLoader(graph, [3], chosen, 2, negatives=ramet.Negatives(known=known, **options))
+    batch = next(iter(loader))
+    found = [set(np.asarray(batch.n_id["item"])[np.asarray(batch.edge_label_index[t])[1, 1:]]) for t in chosen]
+    assert found[0] == {0} and len(found[1]) > 1
+    for wrong, error, words in ((known[buys], TypeError, "by edge type"), ({"buys": 0}, ValueError, "'buys'")):
+        with pytest.raises(error, match=f"(?s)known .*{words}"):
+            ramet.LinkLoader(graph, [3], chosen, negatives=ramet.Negatives(known=wrong, **options))

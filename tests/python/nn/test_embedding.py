@@ -178,7 +178,7 @@ def test_a_padding_row_is_zeros_and_does_not_learn(tmp_path):
     assert (ramet.nn.Embedding(table, padding_idx=0).weight == 1).all()
     assert ramet.nn.Embedding(table, WIDTH, torch.float32, init="normal", seed=0).table is table
     for other in ({"seed": "0"}, {"embedding_dim": str(WIDTH)}, {"init": lambda ids: ids}, {"dtype": "float16"}):
-        with pytest.raises(ValueError, match="is .*, but the rows are those of"):
+        with pytest.raises(ValueError, match=r"is .*, but the rows are those of"):
             ramet.nn.Embedding(table, **other)
     with pytest.raises(ValueError, match="padding_idx is 30, expected at most 29"):
         ramet.nn.Embedding(ROWS, WIDTH, padding_idx=ROWS)
