@@ -299,7 +299,7 @@ def test_what_does_not_fit_is_refused_by_name(gpu):
     with pytest.raises(ValueError, match="has rows in a device cache, which loaders do not see"):
         ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": given})
     for refused, message in (
-        (ramet.Table.create((9, 2), location="device"), "on the device, of 1 ranks; cached are continuous"),
+        (ramet.Table.create((9, 2), location="device"), "on the device; cached are continuous"),
         (ramet.Table.create((9, 2), placement="chunked"), "the rows are chunked"),
         (ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))), "the rows of the table have a scale"),
         (graph.table("feat"), "the table is read-only"),
