@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from small_graphs import homogeneous
 
 import ramet
 from ramet import _core
@@ -121,6 +122,19 @@ def use_cached_rows(path, said: dict) -> ramet.Table:
     return other
 
 
+def loaded() -> bool:
+    """Whether a loader's rows of a table with cached rows are those of the graph."""
+    use_device()
+    graph = homogeneous()
+    rows = graph.table("feat")
+    table = ramet.Table.create(rows.shape, rows.dtype)
+    table.copy_from(rows)
+    table.cache(np.arange(0, len(rows), 2))
+    loader = ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": table}, device="cuda")
+    same = all(np.array_equal(devices.on_host(b.x), rows.gather(devices.on_host(b.n_id))) for b in loader)
+    return same and min(loader.cache_use.values()) > 0
+
+
 def refused(environment: dict) -> str:
     """The error of ranks on devices of their own, under settings of the emulator."""
     use_device()
@@ -228,6 +242,10 @@ def test_cached_rows_of_several_ranks(gpu, world, tmp_path):
         assert "where scatter() of one rank does not write" in said["scatter"]
         assert said["copied"] == [3] * 10
         assert said["left"] == [-1] * 10
+
+
+def test_loaders_read_cached_rows_of_several_ranks(gpu, world):
+    assert world.call(loaded) == [True] * WORLD
 
 
 def test_a_pickled_table_is_the_same_memory(gpu, world):
