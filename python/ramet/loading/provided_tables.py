@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 
 from ramet import _core
@@ -37,7 +38,7 @@ def names_on_device(tables) -> list | None:
     given = (
         name
         for name, table in _of_all(tables)
-        if isinstance(table, Table) and (table.location == "device" or table.cached is not None)
+        if getattr(table, "location", "host") == "device" or (isinstance(table, Table) and table.cached is not None)
     )
     return list(dict.fromkeys(given)) or None
 
@@ -60,14 +61,17 @@ def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTabl
 
 
 def caches_of(tables: Iterable) -> list[tuple]:
-    """(the storage of a table, the rows of it that are cached), of given tables."""
-    return [(table._storage, table._storage.cache) for table in tables if isinstance(table, Table)]  # noqa: SLF001
+    """(the storage of a table, which rows of it are cached), of given tables."""
+    return [(weakref.ref(table._storage), table.cached) for table in tables if isinstance(table, Table)]  # noqa: SLF001
 
 
 def require_same_caches(before: list[tuple]) -> None:
     """ValueError where other rows are cached than at the time of caches_of()."""
-    if any(storage.cache is not cache for storage, cache in before):
-        raise ValueError("a table in tables has other rows cached than when the loader was made: make the loader again")
+    for ref, cached in before:
+        if (storage := ref()) is not None and storage.cached is not cached:
+            raise ValueError(
+                f"{storage.stored.name} has other rows cached than when the loader was made: make it again"
+            )
 
 
 def pulling_group(tables):
