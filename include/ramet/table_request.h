@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "ramet/array.h"
 #include "ramet/table.h"
 #include "ramet/whole_table.h"
 
@@ -24,6 +25,8 @@ struct GraphTable {};
 struct ProvidedTable {
   Table rows;
   std::optional<RowPositions> positions = std::nullopt;
+  // int64 [n] on the host: the rows that are newer in `cached_rows`, memory that a device reads.
+  Array cached = {}, cached_rows = {};
 };
 
 // The same with some rows on other machines. They are pulled, which needs a GroupThread.
@@ -62,11 +65,18 @@ struct TableRequest {
   // nullptr: the graph's; also if positions are node ids.
   [[nodiscard]] const Table* table() const;
   [[nodiscard]] const RowPositions* positions() const;
+  // Where a device has some of the rows; else nullptr.
+  [[nodiscard]] const ProvidedTable* cached() const;
 };
 
 inline const Table* TableRequest::table() const {
   if (const auto* provided = std::get_if<ProvidedTable>(&rows)) return &provided->rows;
   return pulled() == nullptr ? nullptr : &pulled()->rows;
+}
+
+inline const ProvidedTable* TableRequest::cached() const {
+  const auto* provided = std::get_if<ProvidedTable>(&rows);
+  return provided == nullptr || provided->cached.shape.empty() ? nullptr : provided;
 }
 
 inline const RowPositions* TableRequest::positions() const {

@@ -144,10 +144,15 @@ void bind_loader(nb::module_& m) {
   nb::class_<ProvidedTable>(m, "ProvidedTable")
       .def(
           "__init__",
-          [](ProvidedTable* self, Table rows, std::optional<RowPositions> positions) {
+          [](ProvidedTable* self, Table rows, std::optional<RowPositions> positions,
+             const std::optional<Array>& cached, const std::optional<Table>& cached_rows) {
             new (self) ProvidedTable{std::move(rows), std::move(positions)};
+            if (!cached || !cached_rows) return;
+            self->cached = copy(*cached);
+            self->cached_rows = cached_rows->rows();
           },
-          nb::arg("rows"), nb::arg("positions").none())
+          nb::arg("rows"), nb::arg("positions").none(), nb::arg("cached") = nb::none(),
+          nb::arg("cached_rows") = nb::none())
       .def_ro("rows", &ProvidedTable::rows)
       .def_ro("positions", &ProvidedTable::positions);
 

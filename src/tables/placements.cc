@@ -34,6 +34,7 @@ Source by_device(const Table& table, const RowSourceOptions& options) {
   return std::make_shared<DeviceRows>(CudaTable(table, {.device = options.device,
                                                         .placement = options.placement,
                                                         .cached = options.cached,
+                                                        .cached_rows = options.cached_rows,
                                                         .progress = options.progress}),
                                       form_of(table, options));
 }

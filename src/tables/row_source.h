@@ -99,6 +99,7 @@ struct RowSourceOptions {
   int device = kHost;                       // where rows come to
   Location placement = Location::kInPlace;  // kAuto must have been decided
   Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)
+  Array cached_rows = {};  // the same: these rows there
   Progress progress = {};  // with kInPlace: of page-locking
   std::shared_ptr<RowReader> reader = nullptr;  // with kDisk: of the rows' files
 };

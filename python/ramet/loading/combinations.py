@@ -15,7 +15,7 @@ PART = "a part of a graph"  # ramet.partition
 PROVIDED = "a ramet.Table in tables"
 EMBEDDED = "a ramet.nn.Embedding in tables"
 EMBEDDED_ON_DISK = "a ramet.nn.Embedding on a disk in tables"
-PROVIDED_THERE = "a ramet.Table on a device in tables"
+PROVIDED_THERE = "a ramet.Table with rows on a device in tables"
 ON_DISK = "placement.tables='disk'"
 EVERYWHERE = (CPU, GPU, RANKS, RANKS_ON_GPU)
 ON_GPU = (GPU, RANKS_ON_GPU)

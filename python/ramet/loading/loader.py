@@ -16,6 +16,7 @@ from ramet.loading.epoch_monitor import LoaderEpochs
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.placement import TOPOLOGY, Placed, presamples
 from ramet.loading.presampling import presample
+from ramet.loading.provided_tables import caches_of, require_same_caches
 from ramet.loading.ranks import warn_of_global_batch
 from ramet.loading.states import checked_position
 from ramet.loading.summary import Summary
@@ -45,6 +46,7 @@ class Loader:
             self._group.gather(self._make_presampled)
         self.origin = self._make_origin()
         self._epochs = self._make_epochs()
+        self._caches = caches_of(config.requests.values())
         config.release()
         if self.slices_batches:
             warn_of_global_batch(config.batch_size, self.rank, self.world)
@@ -129,6 +131,7 @@ class Loader:
         )
 
     def __iter__(self) -> EpochIterator:
+        require_same_caches(self._caches)
         share_cores(self._core.max_threads)
         return EpochIterator(self._epochs)
 

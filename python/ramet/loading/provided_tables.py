@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
 
 from ramet import _core
 from ramet._support.arguments import shortened
@@ -29,14 +30,16 @@ def requests_provided(graph: Graph, name, table) -> Iterator[tuple[tuple[str, st
             graph.table(name, t)  # KeyError where there is none
         elif not isinstance(of_type, Table):
             raise TypeError(f"{what} of node type {t!r} is {shortened(of_type)}, expected a ramet.Table or None")
-        elif of_type.cached is not None:
-            raise ValueError(f"{what} has rows in a device cache, which loaders do not see: cache(None) ends that")
         yield (t, name), of_type
 
 
 def names_on_device(tables) -> list | None:
-    """The names of given tables on a device; None for none."""
-    given = (name for name, table in _of_all(tables) if getattr(table, "location", "host") == "device")
+    """The names of given tables with rows on a device; None for none."""
+    given = (
+        name
+        for name, table in _of_all(tables)
+        if getattr(table, "location", "host") == "device" or (isinstance(table, Table) and table.cached is not None)
+    )
     return list(dict.fromkeys(given)) or None
 
 
@@ -49,10 +52,26 @@ def _of_all(tables) -> Iterator[tuple]:
 def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTable:
     """Where a request of the engine finds the rows of the table. pulls: whether those on other machines are pulled."""
     storage = table._storage  # noqa: SLF001 (as the engine has it)
+    if (cache := storage.cache) is not None:
+        return _core.ProvidedTable(storage.stored, None, cache.ids, cache.rows_there)
     rows, positions, ranks = storage.rows, storage.positions, storage.ranks
     if pulls and not is_here(table):
         return _core.PulledTable(rows, positions, is_local=list(ranks.is_local), rank=ranks.rank)
     return _core.ProvidedTable(rows, None if positions.is_dense else positions)
+
+
+def caches_of(tables: Iterable) -> list[tuple]:
+    """(the storage of a table, which rows of it are cached), of given tables."""
+    return [(weakref.ref(table._storage), table.cached) for table in tables if isinstance(table, Table)]  # noqa: SLF001
+
+
+def require_same_caches(before: list[tuple]) -> None:
+    """ValueError where other rows are cached than at the time of caches_of()."""
+    for ref, cached in before:
+        if (storage := ref()) is not None and storage.cached is not cached:
+            raise ValueError(
+                f"{storage.stored.name} has other rows cached than when the loader was made: make it again"
+            )
 
 
 def pulling_group(tables):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 from weakref import WeakSet
 
+import numpy as np
 import torch
 
 from ramet import _core
@@ -62,8 +63,12 @@ class TrainableRows:
 
     def gradients(self) -> list[tuple]:
         """(positions, gradients) of every backward."""
-        positions = self.embedding.table._storage.positions
-        return [(positions.look_up(kept.ids), kept.gradients) for kept in self.embedding.pending.in_order()]
+        storage: Any = self.embedding.table._storage
+        goes_by_host = storage.location == "host" and self.channel() is not None
+        return [
+            (storage.positions.look_up(kept.ids), _on_host(kept.gradients) if goes_by_host else kept.gradients)
+            for kept in self.embedding.pending.in_order()
+        ]
 
     def check(self, step: _core.OptimizerStep) -> None:
         """An error where apply() would be one, while all rows are as they were."""
@@ -74,7 +79,7 @@ class TrainableRows:
         if self._rest is not None and self._rest[0] == step.number:
             lists = self._rest[1]
         if self.embedding.table.cached is not None:
-            lists = self._apply_to_cached(step, cast(list, lists))  # a cached table has one rank
+            lists = self._apply_to_cached(step, cast(list, lists))  # a cached table is in host memory
             self._rest = step.number, lists
         self._apply(step, lists)
         self._last_step, self._rest = step.number, None
@@ -97,8 +102,8 @@ class TrainableRows:
         rows, *state_rows = (cache.rows_there for cache in caches)
         for cache in caches:
             cache.mark_changed()
-        own = 0, len(weights.ids)
-        step = step.of_rows(weights.ids) if self._stochastic else step
+        own = weights.own_slots
+        step = step.of_rows(weights.ids[slice(*own)]) if self._stochastic else step
         _core.apply_gradients(step, rows, state_rows, lists, own=own, threads=torch.get_num_threads())
         return others
 
@@ -115,8 +120,12 @@ def _as_engine(weights: Storage, gradients):
     if not isinstance(gradients, torch.Tensor):
         return gradients
     if not isinstance(weights, OnDevice) or not devices.holds(weights._device, gradients):
-        return devices.on_host(gradients).numpy()
+        return _on_host(gradients)
     return weights.as_engine(weights.completed(gradients), len(gradients))
+
+
+def _on_host(gradients) -> np.ndarray:
+    return devices.on_host(gradients).numpy() if isinstance(gradients, torch.Tensor) else gradients
 
 
 class TrainableRecords:

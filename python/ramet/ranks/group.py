@@ -81,7 +81,10 @@ class Group:
         if self.size > 1:
             dist.all_gather_object(gathered, (value, problem), group=self.channel.rows)
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                failure = None  # its traceback has this frame, and a cycle would keep all that the frames use
         for rank, (_, other) in enumerate(gathered):
             if other is not None:
                 raise ValueError(f"rank {self.members[rank]} cannot cooperate: {other}")

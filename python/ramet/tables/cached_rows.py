@@ -1,10 +1,15 @@
-"""CachedRows: rows of a table in host memory that lie in device memory as well, where kernels read and write them.
-docs/caches.md, "Rows in device memory"."""
+"""CachedRows: rows of a table in host memory that lie in device memory as well, where kernels read and write them. Of
+several ranks each device has a part of them, which the kernels of all read. docs/caches.md, "Rows in device memory".
+
+Among ranks, each rank steps the cached rows that it owns, and writes these back. All ranks write back together: a rank
+that did so alone could undo what another one writes to the host meanwhile."""
 
 from __future__ import annotations
 
 import os
 import weakref
+import zlib
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -13,29 +18,32 @@ import torch
 from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet.arrays import INT32_MAX
+from ramet.ranks.ranks import Digest
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.copying import CHUNK_BYTES
-from ramet.tables.create import create
+from ramet.tables.create import on_devices
 from ramet.tables.device_storage import OnDevice
 from ramet.tables.storage import Storage
 
 
 class CachedRows(OnDevice):
-    """All rows of a table as kernels read them: the rows `ids`, int64 [k], in memory of torch's current device, the
-    others in the host's, which is page-locked. `slots`: by id, where a cached row is; -1 for the others. `rows_there`:
-    the engine's cached rows, by slot. When it is dropped, or the process ends, changed rows are written back."""
+    """All rows of `storage` as kernels read them: the rows `ids`, int64 [k], in memory of torch's current device, of
+    every rank, the others in the host's, which is page-locked. `slots`: by id, where a cached row is; -1 for the
+    others. `own_slots`: where this rank's are. `rows_there`: the engine's cached rows, by slot. When it is dropped, or
+    the process ends, this rank's changed rows are written back. To make one is collective, as are flush_together(),
+    refresh_together(), lock() and require_flushed()."""
 
-    def __init__(self, on_host: _core.Table, ids: np.ndarray, slots: np.ndarray):
-        super().__init__(on_host)
-        self.ids, self.slots = ids, slots
-        self._host = Storage(on_host)
-        shape = len(ids), *self.shape[1:]
-        where: dict = {"placement": "continuous", "location": "device", "ranks": False, "ownership": None}
-        self._there = create(shape, self.dtype, lambda _: None, init=0, seed=0, **where)
+    def __init__(self, storage: Storage, ids: np.ndarray, slots: np.ndarray):
+        super().__init__(storage.stored)
+        self.ids, self.slots, self._shared_by = ids, slots, storage.ranks
+        begin, end = np.searchsorted(ids, storage.own).tolist()
+        self.own_slots = begin, end
+        self._host = Storage(storage.stored)
+        self._there = on_devices((len(ids), *self.shape[1:]), self.dtype, self._shared_by)
         self.rows_there = self._there.rows
-        self._changes = _Changes(self._host, self._there, ids)
+        self._changes = _Changes(self._host, self._there, ids, np.arange(begin, end))
         weakref.finalize(self, self._changes.write_back_at_end)
-        self.read_host(ids)
+        self.refresh_together()
 
     @cached_property
     def device(self) -> torch.device:
@@ -63,7 +71,29 @@ class CachedRows(OnDevice):
 
     def lock(self) -> None:
         """Page-locks the host's rows, where kernels are to read them."""
-        _ = self._table
+        self._together(lambda: self._table)
+
+    def require_alone(self, name: str) -> None:
+        """ValueError where other ranks have the cached rows, too, and would not know that the host's change."""
+        if self._shared_by.size > 1:
+            raise ValueError(
+                f"the table has rows cached on devices of {self._shared_by.size} ranks, where {name}() of one rank "
+                "does not write: all ranks call flush(), write to local() or numpy(), and call refresh()"
+            )
+
+    def require_flushed(self) -> None:
+        """ValueError where steps have changed cached rows that the host does not have; RuntimeError in a forked
+        child."""
+        self._together(self._require_flushed)
+
+    def _require_flushed(self) -> None:
+        if self.is_changed:
+            raise ValueError("steps have changed cached rows since the last flush(), which comes before others write")
+        self.require_process()
+
+    def refresh_together(self) -> None:
+        """Copies all of them from the host, each rank its own."""
+        self._together(lambda: self.read_host(self.ids[slice(*self.own_slots)]))
 
     def read_host(self, ids: np.ndarray) -> None:
         """Copies those of the rows `ids` that are cached from the host."""
@@ -71,9 +101,29 @@ class CachedRows(OnDevice):
         for some in _chunks(self._host, slots[slots >= 0].astype(np.int64)):
             self._there.write("scatter", some, self._host.gather(self.ids[some], 0, None, None), 0)
 
-    def write_back(self) -> None:
-        """Copies all of them to the host, if any has changed."""
+    def copy_to_host(self) -> None:
+        """Copies them to the host, if any has changed. ValueError where that takes other ranks."""
+        if self.is_changed and self._shared_by.size > 1:
+            raise ValueError(
+                f"steps have changed rows cached on devices of {self._shared_by.size} ranks, and the host does not "
+                "have them: all ranks call flush() of the table first, or ids are CUDA tensors"
+            )
         self._changes.write_back()
+
+    def flush_together(self) -> None:
+        """Copies them to the host, if any has changed, each rank its own."""
+        is_changed = self.is_changed
+        try:
+            self._together(self._changes.write_back)
+        except BaseException:  # rows of others perhaps are not there
+            self._changes.are_there = is_changed
+            raise
+
+    def _together(self, work: Callable[[], object]) -> None:
+        """Returns when all ranks have done it. An error of one is one on all."""
+        if self._shared_by.size > 1:
+            self.require_process()
+        self._shared_by.share(lambda: (work(), None))
 
     def split(self, lists: list[tuple]) -> tuple[list[tuple], list[tuple]]:
         """Lists of (ids, gradients) in two: of cached rows, with slots for ids, and of the host's."""
@@ -87,10 +137,12 @@ class CachedRows(OnDevice):
 
 
 class _Changes:
-    """Of cached rows that steps have changed: what outlives the CachedRows, until it has written these back."""
+    """Of cached rows, those at `slots`, that steps have changed: what outlives the CachedRows, until it has written
+    these back."""
 
-    def __init__(self, host: Storage, there: Storage, ids: np.ndarray):
-        self._host, self._there, self._ids, self._process = host, there, ids, os.getpid()
+    def __init__(self, host: Storage, there: Storage, ids: np.ndarray, slots: np.ndarray):
+        self._host, self._there, self._ids, self._slots = host, there, ids, slots
+        self._process = os.getpid()
         self.are_there = False
 
     def require_process(self) -> None:
@@ -104,7 +156,7 @@ class _Changes:
         if not self.are_there:
             return
         self.require_process()
-        for some in _chunks(self._host, np.arange(len(self._ids))):
+        for some in _chunks(self._host, self._slots):
             self._host.write("scatter", self._ids[some], self._there.gather(some, 0, None, None), 0)
         self.are_there = False
 
@@ -127,6 +179,27 @@ def _some(gradients, positions: np.ndarray):
 
 def cache_rows(storage: Storage, ids) -> None:
     """See Table.cache."""
+
+    def check() -> tuple[tuple | None, dict]:
+        found = None if ids is None else _found(storage, ids)
+        if found is None:
+            return None, {"ids": None}
+        some = found[0]
+        return found, {
+            "ids": Digest(zlib.crc32(some.tobytes()), f"{len(some)} rows that begin with {some[:8].tolist()}")
+        }
+
+    found = storage.ranks.agree(check)
+    storage.flush()
+    storage.cache = None  # whose memory is free for what comes
+    if found is not None:
+        front = CachedRows(storage, *found)
+        front.lock()
+        storage.cache = front
+
+
+def _found(storage: Storage, ids) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to be cached, and the slots of all."""
     if storage.why_not_cached:
         raise ValueError(storage.why_not_cached)
     given = as_row_ids(devices.on_host(ids))[0]
@@ -140,15 +213,11 @@ def cache_rows(storage: Storage, ids) -> None:
         raise ValueError(f"{len(ids):,} rows are to be cached, at most {INT32_MAX:,} can be")
     slots = np.full(len(storage), -1, np.int32)
     slots[ids] = np.arange(len(ids))
-    storage.flush()
-    storage.cache = None  # whose memory is free for what comes
-    front = CachedRows(storage.stored, ids, slots)
-    front.lock()
-    storage.cache = front
+    return ids, slots
 
 
 def cache_as(storage: Storage, other: Storage) -> None:
-    """With the same cached rows as another table of as many rows, on the same device."""
+    """With the same cached rows as another table of as many rows, on the same devices. Collective."""
     if storage.cached is other.cached:
         return
     storage.flush()
@@ -156,4 +225,4 @@ def cache_as(storage: Storage, other: Storage) -> None:
     if (front := other.cache) is None:
         return
     with devices.as_current(front.device):
-        storage.cache = CachedRows(storage.stored, front.ids, front.slots)
+        storage.cache = CachedRows(storage, front.ids, front.slots)

@@ -199,7 +199,7 @@ class Communicator:
             if rank == self._rank:
                 received += own
             else:
-                received += _core.unpack(packed[rank], like=table.rows, sender=f"rank {member}")
+                received += _core.unpack(packed[rank], like=table.stored, sender=f"rank {member}")
         return received
 
 
@@ -263,7 +263,7 @@ def in_engine(lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
 
 def _checked(table: Storage, lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
     """As in_engine(). ValueError where the rows do not fit the table."""
-    shape, dtype = table.rows.shape, table.rows.dtype
+    shape, dtype = table.stored.shape, table.stored.dtype
     for positions, rows in lists:
         if rows.shape != (len(positions), *shape[1:]) or dtype_name(rows.dtype) not in (dtype, "float32"):
             raise ValueError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, shortened
 from ramet.arrays import MAX_DIMENSIONS
@@ -59,6 +61,13 @@ def beside(storage: Storage, row_shape: tuple[int, ...], dtype) -> Storage:
     """Zeros with the positions, owners and ranks of a table. Collective."""
     form, kind = Form((len(storage), *row_shape), as_dtype(dtype)), storage.kind or HostPieces()
     return _build(form, storage.placement, storage.ranks, storage.layout, kind, lambda _: None)
+
+
+def on_devices(shape: tuple[int, ...], dtype: np.dtype, ranks: Ranks) -> Storage:
+    """Rows that nobody has written yet, in pieces of about equal size on the ranks' devices, each of which reads all.
+    Collective."""
+    layout = Layout(owners_of_rows(None, shape[0], ranks.size))
+    return _build(Form(shape, dtype), "continuous", ranks, layout, PIECES["device"].here(ranks), lambda _: None)
 
 
 def _checked_owners(placement: str, ownership, num_rows: int, ranks: Ranks) -> _core.Ownership:

@@ -38,7 +38,7 @@ class SharedStorage(Storage):
         return [*super().spans(), (identity, 0, self.positions.num_positions * self._form.row_bytes)]
 
     def __reduce__(self):
-        self.flush()
+        self.write_back()
         handles = [piece and self.kind.pack(piece) for piece in self._pieces]
         return _opened, (self._form, self.placement, self.ranks, self.layout, self.kind, handles)
 

@@ -50,12 +50,12 @@ class Storage:
 
     @property
     def rows(self) -> _core.Table:
-        self.flush()
+        self.write_back()
         return self.stored
 
     @property
     def core(self):
-        self.flush()
+        self.write_back()
         return self._by_id
 
     @property
@@ -66,30 +66,33 @@ class Storage:
     @property
     def why_not_cached(self) -> str:
         """Why no device memory can be in front of the rows, as a sentence; "" where it can."""
-        if self.ranks.size > 1 or self.placement != "continuous" or self.location != "host":
+        if self.placement != "continuous" or self.location != "host":
             return (
-                f"the rows are {self.placement}, on the {self.location}, of {self.ranks.size} ranks; cached are "
-                "continuous ones in host memory of one process: Table.create(..., ranks=False)"
+                f"the rows are {self.placement}, on the {self.location}; cached are continuous ones in host memory: "
+                "Table.create(..., placement='continuous')"
             )
         unified = "ramet.cuda.UnifiedTensor(table, cached=ids) caches it"
         if self.scale is not None:
             return f"the rows of the table have a scale, and none that steps write: {unified}"
         return "" if self.stored.is_writable else f"the table is read-only: {unified}"
 
+    def write_back(self) -> None:
+        """Before this process uses the host's rows: ValueError where ranks must flush() together first."""
+        if self.cache is not None:
+            self.cache.copy_to_host()
+
     def flush(self) -> None:
         """See Table.flush."""
         if self.cache is not None:
-            self.cache.write_back()
+            self.cache.flush_together()
 
     def refresh(self) -> None:
         """See Table.refresh."""
         if self.cache is None:
             return
-        if self.cache.is_changed:
-            raise ValueError("steps have changed cached rows since the last flush(), which comes before others write")
-        self.cache.require_process()
+        self.cache.require_flushed()
         try:
-            self.cache.read_host(self.cache.ids)
+            self.cache.refresh_together()
         except BaseException:  # the host has all rows, the cache perhaps some
             self.cache = None
             raise
@@ -210,6 +213,8 @@ class Storage:
             return call_together(self, name, check)
         self.require_local()
         self.require_cache_in_process()
+        if self.cache is not None:
+            self.cache.require_alone(name)
         array, values, threads = check()
         write = self.core.set_rows if name == "scatter" else self.core.sum_rows
         try:

@@ -120,18 +120,21 @@ class Table(OfRanks):
 
     def cache(self, ids) -> None:
         """Copies the rows `ids` to memory of torch's current CUDA device, in front of the host's, in place of those
-        cached before; None ends that. The table is continuous, in host memory, which is page-locked, and of this
-        process alone. docs/caches.md says who reads and writes what.
+        cached before; None ends that. The table is continuous, in host memory, which is page-locked. If several ranks
+        share it, all call this with the same ids, and later flush() and refresh(): each device gets a part of the rows,
+        which all read in place. docs/caches.md says who reads and writes what.
 
         gather() of CUDA ids is then by a kernel, which reads the other rows in place. scatter() and add() write to
-        both. Steps of an optimizer of `ramet.optim` write cached rows on the device alone. The host has them after
-        flush(), whenever this process asks for rows there, by gather() of host ids, numpy(), torch(), save(), and when
-        the table is dropped or the process ends. If a write cannot be copied to the device, the cache ends.
+        both; of several ranks they are a ValueError. Steps of an optimizer of `ramet.optim` write cached rows on the
+        device alone. The host has them after flush(), when the table is dropped or the process ends, and whenever this
+        process asks for rows there, by gather() of host ids, numpy(), torch() or save(): of several ranks a ValueError
+        before flush(), but for save(). If a write cannot be copied to the device, the cache ends.
 
         Raises IndexError for ids that are no rows, and ValueError for other tables: nothing has changed then.
-        RuntimeError and MemoryError where the device or its memory is missing: then no row is cached.
+        RuntimeError and MemoryError where the device or its memory is missing, or devices cannot read each other's:
+        then no row is cached.
         """
-        if ids is None:
+        if ids is None and self._ranks.size == 1:
             self.flush()
             self._storage.cache = None
             return
@@ -145,12 +148,14 @@ class Table(OfRanks):
         return self._storage.cached
 
     def flush(self) -> None:
-        """Writes cached rows that steps have changed to the host, where other processes and views see them."""
+        """Writes cached rows that steps have changed to the host, where other processes and views see them. Collective
+        where ranks share the table."""
         self._storage.flush()
 
     def refresh(self) -> None:
         """Copies cached rows from the host again, after somebody has written there: another process, or a view. Call
-        flush() before they write: ValueError where steps have changed cached rows since."""
+        flush() before they write: ValueError where steps have changed cached rows since. Collective where ranks share
+        the table."""
         self._storage.refresh()
 
     def save(self, path) -> None:
@@ -330,7 +335,8 @@ class Table(OfRanks):
         self.local().scatter(self._storage.positions.look_up(ids) - self._storage.own[0], rows)
 
     def _pieces(self) -> Pieces:
-        """What this process writes of the table where it is saved."""
+        """What this process writes of the table where it is saved. Collective."""
+        self.flush()
         return self._storage.pieces()
 
     def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:

@@ -86,6 +86,11 @@ std::string why_not_measured(const TableRequest& request) {
 }
 
 void check_wanted(const TableRequest& request, Location wanted) {
+  if (request.cached() != nullptr && (wanted == Location::kStaged || request.fused))
+    throw_invalid("rows of '", request.name, "' are cached on the device, but processors would ",
+                  request.fused ? "average them: expected no features.fuse"
+                                : "read them: the placement is 'staged', expected 'in_place'",
+                  ", or table.cache(None)");
   const std::string why = why_staged(request);
   if (wanted == Location::kInPlace && !why.empty())
     throw_invalid("the placement of '", request.name, "' is 'in_place', but ", why,
@@ -97,6 +102,7 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const DeviceSideOptions& side,
                   const TableRequest& request) {
   const DeviceOptions& options = side.loader.device;
+  if (request.cached() != nullptr) return request.cached()->cached;
   if (options.cache_rows == 0 || !request.is_of_nodes() || may_change(request)) return {};
   const CacheBy by = options.cache_by == CacheBy::kAuto ? CacheBy::kDegree : options.cache_by;
   const NodeUses uses =
@@ -149,7 +155,9 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     const TableRequest& request = loader.tables[i];
     const Table table = table_of(*graph, request);
     const bool is_there = table.rows().device != kHost;
-    const Location wanted = device.tables.empty() ? Location::kAuto : device.tables.at(i);
+    const bool is_cached = request.cached() != nullptr;
+    Location wanted = device.tables.empty() ? Location::kAuto : device.tables.at(i);
+    if (is_cached && wanted == Location::kAuto) wanted = Location::kInPlace;
     RowSourceOptions source{.decode = loader.decode,
                             .as_bfloat16 = request.as_bfloat16,
                             .device = device.index,
@@ -172,10 +180,15 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     source.placement = decide(request.name, bytes_of(table), wanted, measure, may_change(request));
     if (source.placement == Location::kInPlace)
       source.cached = cached_rows(graph, options, request);
+    if (is_cached) {
+      source.cached_rows = request.cached()->cached_rows;
+      side->placement_.back().why = "has rows cached on devices";
+    }
     side->sources_.push_back(
         place_rows(table, source, wanted == Location::kAuto, side->placement_.back()));
     if (side->placement_.back().placement == Location::kInPlace && source.cached.rows() > 0)
-      plan.take(source.cached.rows() * table.rows().row_bytes() + 4 * table.rows().rows());
+      plan.take((is_cached ? 0 : source.cached.rows() * table.rows().row_bytes()) +
+                4 * table.rows().rows());
   }
   if (topology == Location::kInPlace && may_copy_edges(device))
     side->graph_ = with_copies(side->graph_, plan.left(), side->placement_.front());

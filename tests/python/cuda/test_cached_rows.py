@@ -292,18 +292,43 @@ def test_what_does_not_fit_is_refused_by_name(gpu):
     with pytest.raises(IndexError, match=rf"ids\[1\] = {ROWS} is outside the {ROWS} rows"):
         table.gather(devices.move(torch.tensor([0, ROWS]), gpu))
     graph = homogeneous()
-    given = ramet.Table.create((graph.num_nodes(), 2))
-    given.cache([0])
-    with pytest.raises(ValueError, match="has rows in a device cache, which loaders do not see"):
-        ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": given})
     for refused, message in (
-        (ramet.Table.create((9, 2), location="device"), "on the device, of 1 ranks; cached are continuous"),
+        (ramet.Table.create((9, 2), location="device"), "on the device; cached are continuous"),
         (ramet.Table.create((9, 2), placement="chunked"), "the rows are chunked"),
         (ramet.Table(ramet.quantize(np.ones((9, 2), np.float32))), "the rows of the table have a scale"),
         (graph.table("feat"), "the table is read-only"),
     ):
         with pytest.raises(ValueError, match=message):
             refused.cache([1])
+
+
+def test_a_loader_reads_cached_rows_as_steps_leave_them(gpu):
+    graph = homogeneous()
+    embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=1)
+    table, optimizer = embedding.table, ramet.optim.SGD(embedding, lr=1.0)
+    table.cache(np.arange(0, len(table), 2))
+
+    def made(**options) -> ramet.NeighborLoader:
+        return ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": table}, **options)
+
+    loader = made(device="cuda", placement=ramet.Placement(cache_rows=1))
+    assert loader.placement["feat"].place == "in_place"
+    for _ in range(2):
+        make_step(embedding, optimizer, 0, gpu)
+        for batch in loader:
+            x, ids = devices.on_host(batch.x), devices.on_host(batch.n_id)
+            assert torch.equal(x, devices.on_host(table.gather(batch.n_id)))
+            assert batch.cache_use == {"hits": int((ids % 2 == 0).sum()), "misses": int((ids % 2).sum())}
+    for options, message in (
+        ({}, "a ramet.Table with rows on a device in tables"),
+        ({"device": "cuda", "placement": "staged"}, "are cached on the device, but processors would read them"),
+        ({"device": "cuda", "features": ramet.Features(fuse=True)}, "processors would average them"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            made(**options)
+    table.cache([1])
+    with pytest.raises(ValueError, match="other rows cached than when the loader was made"):
+        next(iter(loader))
 
 
 @pytest.mark.without_gpu

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from small_graphs import homogeneous
 
 import ramet
 from ramet import _core
@@ -61,6 +62,72 @@ def learned(method: str, rounding: str, placement: str, ownership) -> dict:
     emulated_devices.use_device()
     where = {"placement": placement, "location": "device", "ownership": learning.owners_of(ownership, 2)}
     return learning.learn(method, rounding, dist.get_rank(), dist.get_world_size(), **where)
+
+
+def learned_with_caches(method: str, rounding: str) -> dict:
+    use_device()
+    device, caches = devices.as_device(None), {0: np.arange(0, learning.ROWS, 3), 1: None, 2: [7, 7, 80]}
+    how = {"cached": caches, "to": lambda tensor: devices.move(tensor, device)}
+    return learning.learn(method, rounding, dist.get_rank(), dist.get_world_size(), **how)
+
+
+def cached_rows(path) -> dict:
+    """What ranks see of cached rows, and are refused, at the times of docs/caches.md."""
+    use_device()
+    said: dict = {}
+    other = use_cached_rows(path, said)
+    dist.barrier()
+    return said | {"left": other.gather(np.arange(10))[:, 0].tolist()}
+
+
+def use_cached_rows(path, said: dict) -> ramet.Table:
+    """Drops a table with changed rows in its cache; returns another handle."""
+    rank, device = dist.get_rank(), devices.as_device(None)
+    embedding = ramet.nn.Embedding(10, 2, seed=1)
+    table, optimizer = embedding.table, ramet.optim.SGD(embedding, lr=1.0)
+    ids, other = devices.move(torch.arange(10), device), pickle.loads(pickle.dumps(table))
+    view = table.numpy()
+    said["other ids"] = learning.refused(lambda: table.cache([rank]))
+    said["bad ids"] = learning.refused(lambda: table.cache([10 * rank]))
+    table.cache([1, 2, 8])
+    view[table.owned()] = 1
+    table.refresh()
+    embedding(ids).sum().backward()  # of each rank
+    optimizer.step()
+    said["there"] = devices.on_host(table.gather(ids))[:, 0].tolist()
+    said["of the host"] = view[:, 0].tolist()
+    dist.barrier()
+    for name, call in {
+        "gather": lambda: table.gather([0]),
+        "numpy": table.numpy,
+        "pickle": lambda: pickle.dumps(table),
+        "refresh": table.refresh,
+        "state_dict": embedding.state_dict,
+    }.items():
+        said[name] = learning.refused(call)
+    optimizer.save(path)
+    said["saved"] = ramet.Table.open(path, "weight", "embedding-0").gather(np.arange(10))[:, 0].tolist()
+    said["scatter"] = learning.refused(lambda: table.scatter([0], np.zeros((1, 2), "f4")))
+    table.copy_from(ramet.Table(np.full((10, 2), 3, "f4")))
+    said["copied"] = devices.on_host(table.gather(ids))[:, 0].tolist()
+    optimizer.load(path)
+    optimizer.zero_grad()
+    embedding(ids).sum().backward()
+    optimizer.step()
+    return other
+
+
+def loaded() -> bool:
+    """Whether a loader's rows of a table with cached rows are those of the graph."""
+    use_device()
+    graph = homogeneous()
+    rows = graph.table("feat")
+    table = ramet.Table.create(rows.shape, rows.dtype)
+    table.copy_from(rows)
+    table.cache(np.arange(0, len(rows), 2))
+    loader = ramet.NeighborLoader(graph, [2], "train", 8, tables={"feat": table}, device="cuda")
+    same = all(np.array_equal(devices.on_host(b.x), rows.gather(devices.on_host(b.n_id))) for b in loader)
+    return same and min(loader.cache_use.values()) > 0
 
 
 def refused(environment: dict) -> str:
@@ -148,6 +215,32 @@ def test_embeddings_learn_the_same_bits(gpu, world, method, rounding, placement,
     wanted = learning.learn(method, rounding, 0, 1, ranks=False)
     for said in world.call(learned, method, rounding, placement, ownership):
         assert said == wanted
+
+
+@pytest.mark.parametrize(("method", "rounding"), [("AdaGrad rowwise", "nearest"), ("Adam", "stochastic")])
+def test_embeddings_with_cached_rows_learn_the_same_bits(gpu, world, method, rounding):
+    """docs/semantics.md, section 19."""
+    wanted = learning.learn(method, rounding, 0, 1, ranks=False)
+    for said in world.call(learned_with_caches, method, rounding):
+        assert said == wanted
+
+
+def test_cached_rows_of_several_ranks(gpu, world, tmp_path):
+    for said in world.call(cached_rows, str(tmp_path / "saved")):
+        assert "rank 1 has ids=1 rows that begin with [1], but rank 0" in said["other ids"]
+        assert "IndexError: ids[0] = 10 is outside the 10 rows" in said["bad ids"]
+        assert said["there"] == said["saved"] == [0] * 10
+        assert said["of the host"] == [1 if id in (1, 2, 8) else 0 for id in range(10)]
+        for call in ("gather", "numpy", "pickle", "state_dict"):
+            assert "all ranks call flush() of the table first" in said[call]
+        assert "since the last flush()" in said["refresh"]
+        assert "where scatter() of one rank does not write" in said["scatter"]
+        assert said["copied"] == [3] * 10
+        assert said["left"] == [-1] * 10
+
+
+def test_loaders_read_cached_rows_of_several_ranks(gpu, world):
+    assert world.call(loaded) == [True] * WORLD
 
 
 def test_a_pickled_table_is_the_same_memory(gpu, world):

@@ -59,15 +59,20 @@ def sizes_and_methods(*others: int) -> list:
     return [*((3, method) for method in METHODS), *few]
 
 
-def learn(method: str, rounding: str, rank: int, size: int, **where) -> dict[str, bytes]:
-    """All rows and states after some steps, in which every rank has two calls."""
+def learn(
+    method: str, rounding: str, rank: int, size: int, *, cached=(), to=lambda tensor: tensor, **where
+) -> dict[str, bytes]:
+    """All rows and states after some steps, in which every rank has two calls. `cached`: the rows to cache, by step.
+    `to`: puts ids and gradients on a device."""
     dtypes = DTYPES if rounding == "nearest" else DTYPES[1:]
     embeddings = {dtype: ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, **where) for dtype in dtypes}
     optimizer = optimizer_of(method, embeddings.values(), rounding=rounding, seed=4, average=False)
     for step in range(STEPS):
         mine = share(step, rank, size)
-        ids, gradients = (values[mine] for values in gradients_of(step))
+        ids, gradients = (to(values[mine]) for values in gradients_of(step))
         for embedding in embeddings.values():
+            if step in cached:
+                embedding.table.cache(cached[step])
             calls = [embedding(part) for part in ids.tensor_split(2)]
             for rows, part in reversed(list(zip(calls, gradients.tensor_split(2)))):
                 rows.backward(part.to(rows.dtype))
@@ -76,6 +81,8 @@ def learn(method: str, rounding: str, rank: int, size: int, **where) -> dict[str
     result = {}
     for dtype, embedding in embeddings.items():
         tables = {"rows": embedding.table, **optimizer.state_of(embedding)}
+        for table in tables.values():
+            table.flush()
         result |= {f"{name} of {dtype}": table.gather(np.arange(ROWS)).tobytes() for name, table in tables.items()}
     return result
 
