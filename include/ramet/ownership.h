@@ -74,7 +74,7 @@ class Ownership {
   int64_t parts_ = 1, num_nodes_ = 0;
   std::vector<int64_t> begins_;
   uint64_t key_ = 0;
-  Array owners_;                 // a vector
+  Array owners_;  // a vector
   std::string name_;
 };
 

@@ -13,8 +13,7 @@ Array borrow_tensor(const nb::object& tensor, int device) {
 // A message in Python's memory, which it keeps alive: a tensor on a device, else any array.
 Message from_python(const nb::object& message, int device) {
   auto [bytes, data] = nb::cast<std::tuple<std::vector<int64_t>, nb::object>>(message);
-  Array array =
-      device == kHost ? borrow(nb::cast<AnyArray>(data)) : borrow_tensor(data, device);
+  Array array = device == kHost ? borrow(nb::cast<AnyArray>(data)) : borrow_tensor(data, device);
   array.owner = std::shared_ptr<const void>(new nb::object(std::move(data)), [](const void* owner) {
     const GilAcquire gil;
     delete static_cast<const nb::object*>(owner);

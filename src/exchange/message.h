@@ -88,12 +88,9 @@ Message message_of(size_t num_types, size_t ranks, BufferPool& pool, ValuesOf&& 
 template <typename T>
 class MessageReader {
  public:
-  // kCorrupt where a rank's bytes are not `types` lists of values. `heads`: of a message in memory of
-  // a device a copy of the numbers that each rank's bytes begin with.
-  MessageReader(const Message& message,
-                size_t ranks,
-                size_t types,
-                const int64_t* heads = nullptr)
+  // kCorrupt where a rank's bytes are not `types` lists of values. `heads`: of a message in memory
+  // of a device a copy of the numbers that each rank's bytes begin with.
+  MessageReader(const Message& message, size_t ranks, size_t types, const int64_t* heads = nullptr)
       : types_(types) {
     if (message.bytes.size() != ranks || reinterpret_cast<uintptr_t>(message.data.data) % 8 != 0)
       throw_invalid("a message of ", message.bytes.size(), " ranks, expected ", ranks,

@@ -14,11 +14,7 @@
 //   sum_weights  how many picks each row gives that are made by weights and may repeat; then pick
 //   load      the source at every position
 //   number    local ids: sources that are new join the list of nodes, in the order of the picks
-//
-// and, where ranks cooperate, two of the exchange of ids:
-//
-//   route       nodes in the order of their owners
-//   load_asked  nodes that ranks ask for, in the place of picks; then number
+//   route, load_asked  of ranks that cooperate (cuda_routes.h)
 //
 // Local ids and numbers of picks have 32 bits, so that a relation has at most kCudaMaxEdges;
 // numbers of in-edges have 64. Arrays are in device memory. A kernel checks the bound of every
@@ -35,6 +31,7 @@
 #include "base/normal.h"
 #include "kernels/cuda_csc.h"
 #include "kernels/cuda_node_list.h"
+#include "kernels/cuda_routes.h"
 #include "kernels/cuda_trees.h"
 #include "kernels/renumbering.h"
 
@@ -181,12 +178,6 @@ struct CudaMarkArgs {
   uint32_t* marks;
 };
 
-// Positions of in-edges that no hop draws, ascending.
-struct CudaExcluded {
-  const int64_t* positions = nullptr;
-  int64_t count = 0;
-};
-
 struct CudaMarkAllowedArgs {
   CudaMarkArgs mark;
   CudaCsc edges;
@@ -301,50 +292,6 @@ struct CudaLoadInEdgesArgs {
   uint64_t* bad;  // the number of a destination
 };
 
-// Which of `parts` ranks owns each node of a type, as Ownership (ramet/ownership.h) has it.
-struct CudaOwners {
-  int64_t parts;
-  const void* vector = nullptr;  // uint8, or uint16 where it is wide; else
-  bool wide_vector = false;
-  bool is_hash = false;  // by this key; else by ranges, of which parts 1, 2, ... begin here
-  uint64_t key = 0;
-  const int64_t* begins = nullptr;
-  int64_t num_begins = 0;  // 2^n - 1
-};
-
-// Of nodes: the counts of their owners in each block of kCudaItems of them.
-constexpr int64_t cuda_route_counts(int64_t num_nodes, int64_t parts) {
-  return (num_nodes + kCudaItems - 1) / kCudaItems * parts;
-}
-struct CudaRouteArgs {
-  CudaOwners owners;
-  const int64_t* nodes;  // ids; keys of disjoint trees, which end with so many bits of an id
-  int id_bits;           // 63: they are ids
-  int64_t num_nodes;     // above 0
-  uint16_t* owner;       // scratch, as what follows
-  uint8_t* before;       // nodes of the same owner before each, in its block
-  uint32_t* counts;      // cuda_route_counts()
-  CudaScratch scan;      // for so many
-  int32_t* positions;    // by node: where it stands in
-  void* sorted;          // int32, or int64 if wide: those of rank 0, of rank 1, ..., each in order
-  bool wide_sorted;
-  int64_t* ends;  // by rank: where its nodes end there
-  uint64_t* bad;  // the number of a node whose entry in a vector names no part
-};
-
-// Nodes [first, first + count) of those that are asked for.
-struct CudaLoadAskedArgs {
-  const void* nodes;  // int32, or int64 if wide
-  bool wide;
-  int64_t first, count;
-  int64_t begin, end;  // where all ids lie that may be asked for
-  int id_bits;
-  int64_t num_trees;
-  int64_t* sources;  // by node; -1 where it may not be asked for
-  CudaNodeTable table;
-  uint64_t* bad;  // the number of a node
-};
-
 struct CudaNumberArgs {
   const int64_t* sources;
   int64_t num_picks;
@@ -423,7 +370,7 @@ struct CudaSamplingKernels {
   void (*load)(int device, const CudaLoadArgs& args, void* stream);
   void (*load_in_edges)(int device, const CudaLoadInEdgesArgs& args, void* stream);
   void (*number)(int device, const CudaNumberArgs& args, void* stream);
-  void (*route)(int device, const CudaRouteArgs& args, void* stream);
+  void (*route)(int device, const CudaRouteArgs& args, const CudaScratch& scan, void* stream);
   void (*load_asked)(int device, const CudaLoadAskedArgs& args, void* stream);
   // The nodes of a list from `first` on, which then has `count`: of several that are equal the
   // first counts. And the slots emptied of those from `first` to `count`.

@@ -1,5 +1,5 @@
-// Ranks that cooperate, whose devices draw and exchange ids: their messages and minibatches are those
-// of ranks on processors, bit for bit. docs/semantics.md, sections 10 and 12.
+// Ranks that cooperate, whose devices draw and exchange ids: their messages and minibatches are
+// those of ranks on processors, bit for bit. docs/semantics.md, sections 10 and 12.
 #include <doctest/doctest.h>
 
 #include <cstring>

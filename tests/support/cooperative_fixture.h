@@ -63,7 +63,8 @@ inline Array bytes_from(const std::string& bytes, int device = kHost) {
   if (!bytes.empty()) std::memcpy(array.data, bytes.data(), bytes.size());
   if (device == kHost) return array;
   const std::shared_ptr<void> there = copy_on(device, bytes.data(), size);
-  return {.data = there.get(), .dtype = array.dtype, .shape = {size}, .owner = there, .device = device};
+  return {
+      .data = there.get(), .dtype = array.dtype, .shape = {size}, .owner = there, .device = device};
 }
 
 inline std::string bytes_of(const Array& array) {

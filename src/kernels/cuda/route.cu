@@ -34,6 +34,8 @@ __device__ uint16_t owner_of(const CudaRouteArgs& args, int64_t i) {
   return static_cast<uint16_t>(part);
 }
 
+static_assert(kThreads == kCudaRouted);
+
 // `counts` is all zero before.
 __global__ void count_owners(CudaRouteArgs args) {
   __shared__ uint16_t owners[kThreads];
@@ -59,7 +61,7 @@ __global__ void place_by_owner(CudaRouteArgs args) {
   const int64_t blocks = cuda_route_counts(args.num_nodes, 1);
   if (i < args.owners.parts) args.ends[i] = args.counts[(i + 1) * blocks - 1];
   if (i >= args.num_nodes) return;
-  const int64_t count = args.owner[i] * blocks + i / kCudaItems;
+  const int64_t count = args.owner[i] * blocks + i / kCudaRouted;
   const uint32_t position = (count == 0 ? 0 : args.counts[count - 1]) + args.before[i];
   args.positions[i] = static_cast<int32_t>(position);
   if (args.wide_sorted)
@@ -70,14 +72,17 @@ __global__ void place_by_owner(CudaRouteArgs args) {
 
 }  // namespace
 
-void cuda_sampling::route(int device, const CudaRouteArgs& args, void* stream) {
+void cuda_sampling::route(int device,
+                          const CudaRouteArgs& args,
+                          const CudaScratch& scan,
+                          void* stream) {
   const DeviceScope scope(device);
   const int64_t num_counts = cuda_route_counts(args.num_nodes, args.owners.parts);
   check_cuda(cudaMemsetAsync(args.counts, 0, static_cast<size_t>(num_counts) * sizeof(uint32_t),
                              static_cast<cudaStream_t>(stream)),
              "clearing the counts of owners");
   launch_each("count_owners", count_owners, args.num_nodes, stream, args);
-  running_sum(args.counts, num_counts, args.scan, stream);
+  running_sum(args.counts, num_counts, scan, stream);
   const int64_t threads = args.num_nodes > args.owners.parts ? args.num_nodes : args.owners.parts;
   launch_each("place_by_owner", place_by_owner, threads, stream, args);
 }

@@ -25,7 +25,7 @@ void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
 void load(int device, const CudaLoadArgs& args, void* stream);
 void load_in_edges(int device, const CudaLoadInEdgesArgs& args, void* stream);
 void number(int device, const CudaNumberArgs& args, void* stream);
-void route(int device, const CudaRouteArgs& args, void* stream);
+void route(int device, const CudaRouteArgs& args, const CudaScratch& scan, void* stream);
 void load_asked(int device, const CudaLoadAskedArgs& args, void* stream);
 void insert(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);
 void clear(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);

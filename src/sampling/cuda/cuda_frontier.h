@@ -56,8 +56,8 @@ class CudaFrontier {
   // The edges of the hop, by edge type, on the device: local ids count own nodes, and then found()
   // ones.
   [[nodiscard]] std::vector<Relation> sample(const DrawKeys& step_keys, int hop);
-  // Then either a CudaIdExchange of work() and hop(), or the host takes the sources that are not own
-  // nodes, in the order in which they were found.
+  // Then either a CudaIdExchange of work() and hop(), or the host takes the sources that are not
+  // own nodes, in the order in which they were found.
   [[nodiscard]] const CudaWork& work() const { return work_; }
   [[nodiscard]] CudaHop& hop() { return hop_; }
   [[nodiscard]] BufferPool& host() const { return *host_; }

@@ -73,13 +73,12 @@ void CudaIdExchange<Id>::sort(size_t t, int64_t num_own) {
                          .owner = owner_.reserve(work_, type.num_found),
                          .before = before_.reserve(work_, type.num_found),
                          .counts = counts_.reserve(work_, num_counts),
-                         .scan = sums_.reserve(work_, num_counts),
                          .positions = type.positions.reserve(work_, type.num_found),
                          .sorted = type.sorted.data,
                          .wide_sorted = sizeof(Id) == sizeof(int64_t),
                          .ends = report_.at(ends(t)),
                          .bad = report_.bad(bad(t))},
-                        work_.stream);
+                        sums_.reserve(work_, num_counts), work_.stream);
   }
   nodes_[t].keep(num_own);
   nodes_[t].append({});
@@ -95,8 +94,7 @@ void CudaIdExchange<Id>::count(size_t t, int64_t num_own) {
   }
   type.counts.assign(ranks_, 0);
   for (size_t rank = 0; rank < ranks_ && type.num_found > 0; ++rank)
-    type.counts[rank] =
-        report_[ends(t) + rank] - (rank == 0 ? 0 : report_[ends(t) + rank - 1]);
+    type.counts[rank] = report_[ends(t) + rank] - (rank == 0 ? 0 : report_[ends(t) + rank - 1]);
 }
 
 template <typename Id>

@@ -1,8 +1,8 @@
 // CudaIdExchange: what a device does of the exchange of ids, where ranks cooperate. It sorts the
 // sources that a hop found by owner, and appends the nodes that ranks ask for to this rank's: what
-// Routes and IncomingIds are on the host. A message has the bytes of theirs, in the device's memory.
-// The host waits four times in a hop: for the counts of owners and the message, and of what arrived
-// for the counts and the number of nodes.
+// Routes and IncomingIds are on the host. A message has the bytes of theirs, in the device's
+// memory. The host waits four times in a hop: for the counts of owners and the message, and of what
+// arrived for the counts and the number of nodes.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ class CudaIdExchange {
     CudaOwners owners{};
     CudaScratchArray<char> owners_memory;
     int64_t num_found = 0;
-    std::vector<int64_t> counts, asked_counts;  // by rank: of what this one asks it for, and of what it asks for
+    std::vector<int64_t> counts,
+        asked_counts;  // by rank: of what this one asks it for, and of what it asks for
     CudaScratchArray<int32_t> positions;
     Array sorted, send_rows;
     std::vector<const Id*> asked;  // by rank

@@ -31,7 +31,8 @@ class CudaNodes {
   // Between hops: leaves the first `size` nodes alone. The number of nodes must have been set.
   // append() must follow.
   void keep(int64_t size);
-  // Adds nodes that are not there; `rows` as of the seeds. The device then knows how many there are.
+  // Adds nodes that are not there; `rows` as of the seeds. The device then knows how many there
+  // are.
   void append(std::span<const int64_t> nodes, std::span<const int64_t> rows = {});
   // Of a part of a graph, the rows of the last nodes.
   void set_rows(std::span<const int64_t> rows);
