@@ -107,7 +107,8 @@ class Ranks {
       : owners_(owners) {
     for (int64_t rank = 0; rank < owners.front().parts(); ++rank)
       samplers_.push_back(std::make_unique<CooperativeSampler>(
-          graph, options, Membership{owners, rank}, nullptr, threads, device));
+          graph, options, Membership{owners, rank},
+          device.graph == nullptr ? nullptr : create_pinned_pool(), threads, device));
   }
 
   [[nodiscard]] size_t size() const { return samplers_.size(); }

@@ -7,8 +7,7 @@
 // it (tree_exchange.h), and budgets of node types have others (budget_exchange.h). Seeds that
 // others own go to their owners in the same way, before the first hop. Disjoint trees are numbered
 // before that (shared_trees.h). Where a device draws, it also exchanges the ids of a hop
-// (cuda_id_exchange.h), unless paths have times or sources are merged. The host then has seeds
-// alone.
+// (cuda_id_exchange.h), unless paths have times or sources are merged. The host knows seeds alone.
 //
 // A layer's source rows are stored by rank, so what arrives in the layer's exchange lies where it
 // is used and nothing is moved twice: local ids are renumbered once here instead.
