@@ -100,12 +100,12 @@ TEST_CASE("messages of ranks whose devices draw are those of processors, and so 
     for (size_t rank = 0; rank < sent.size(); ++rank) {
       REQUIRE(given[rank].data.device == 0);
       REQUIRE(given[rank].bytes == sent[rank].bytes);
-      REQUIRE(bytes_of(given[rank].data) == bytes_of(sent[rank].data));
+      REQUIRE(sent_bytes(given[rank].data) == sent_bytes(sent[rank].data));
     }
     if (sent.empty()) continue;
     const auto check_wrong = [&](const auto& change) {
       Messages wrong = deliver(sent);
-      std::string bytes = bytes_of(wrong[1].data);
+      std::string bytes = sent_bytes(wrong[1].data);
       change(wrong[1].bytes, bytes);
       const auto said = [&](Ranks& ranks, int device) {
         wrong[1].data = bytes_from(bytes, device);

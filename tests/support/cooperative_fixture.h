@@ -67,7 +67,7 @@ inline Array bytes_from(const std::string& bytes, int device = kHost) {
       .data = there.get(), .dtype = array.dtype, .shape = {size}, .owner = there, .device = device};
 }
 
-inline std::string bytes_of(const Array& array) {
+inline std::string sent_bytes(const Array& array) {
   std::string bytes(static_cast<size_t>(array.bytes()), ' ');
   if (array.device != kHost)
     copy_to(array.device, bytes.data(), array.data, array.bytes());
@@ -82,7 +82,7 @@ inline Messages deliver(const Messages& sent) {
   Messages arrived(sent.size());
   for (const Message& message : sent) {
     REQUIRE(message.bytes.size() == sent.size());
-    const std::string all = bytes_of(message.data);
+    const std::string all = sent_bytes(message.data);
     size_t at = 0;
     for (size_t to = 0; to < sent.size(); ++to) {
       const auto count = static_cast<size_t>(message.bytes[to]);
