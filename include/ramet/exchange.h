@@ -19,7 +19,8 @@
 
 namespace ramet {
 
-// Bytes to, or from, each rank of the group.
+// Bytes to, or from, each rank of the group: in memory of the host, or of a device, where they are
+// complete for every stream.
 struct Message {
   std::vector<int64_t> bytes;  // by rank
   Array data;                  // uint8: one rank's bytes after the other's, at a multiple of 8

@@ -41,6 +41,9 @@ class Ownership {
   // errors, or the node type.
   [[nodiscard]] const Array& vector() const { return owners_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  // Of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1. Of a hash: its key.
+  [[nodiscard]] std::span<const int64_t> begins() const { return begins_; }
+  [[nodiscard]] uint64_t hash_key() const { return key_; }
 
   // kOutOfRange unless `node` is a node of the type.
   [[nodiscard]] int64_t owner(int64_t node) const;
@@ -54,6 +57,9 @@ class Ownership {
   // `part` is a part.
   [[nodiscard]] NodeRange span_of(int64_t part) const;
 
+  // kCorrupt, of an entry of a vector that names no part.
+  [[noreturn]] void throw_bad_entry(int64_t node) const;
+
   // A digest of the whole mapping; ranks that cooperate must have equal digests. Reads a whole
   // vector.
   [[nodiscard]] uint64_t digest() const;
@@ -66,9 +72,9 @@ class Ownership {
 
   Kind kind_ = Kind::kRanges;
   int64_t parts_ = 1, num_nodes_ = 0;
-  std::vector<int64_t> begins_;  // of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1
-  uint64_t key_ = 0;             // of hashes
-  Array owners_;                 // a vector
+  std::vector<int64_t> begins_;
+  uint64_t key_ = 0;
+  Array owners_;  // a vector
   std::string name_;
 };
 

@@ -49,6 +49,11 @@ constexpr uint64_t uniform_below(uint64_t r, uint64_t n) {
   return static_cast<uint64_t>(product >> 64);
 }
 
+// floor(r n / 2^64): almost uniform on [0, n).
+constexpr uint64_t scaled_below(uint64_t r, uint64_t n) {
+  return static_cast<uint64_t>((static_cast<uint128_t>(r) * n) >> 64);
+}
+
 // The use of a key: its first absorbed word, so that two uses of one seed never share a stream.
 // Uses of two seeds may (docs/semantics.md, section 2).
 enum class Domain : uint64_t {

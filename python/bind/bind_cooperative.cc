@@ -15,7 +15,7 @@ namespace {
 
 using Rows = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// As (bytes for each rank, uint8 array of them all), or None when the batch is complete.
+// None when the batch is complete.
 nb::object as_object(const std::optional<Message>& message) {
   return message ? nb::object(to_python(*message)) : nb::none();
 }

@@ -3,13 +3,20 @@
 namespace ramet::bind {
 namespace {
 
-// A message in Python's memory, which it keeps alive.
-Message from_python(const nb::object& message) {
-  auto [bytes, data] = nb::cast<std::tuple<std::vector<int64_t>, AnyArray>>(message);
-  Array array = borrow(data);
-  array.owner = std::shared_ptr<const void>(new AnyArray(std::move(data)), [](const void* owner) {
+Array borrow_tensor(const nb::object& tensor, int device) {
+  return {.data = reinterpret_cast<void*>(nb::cast<uintptr_t>(tensor.attr("data_ptr")())),
+          .dtype = DType::kUInt8,
+          .shape = {nb::cast<int64_t>(tensor.attr("numel")())},
+          .device = device};
+}
+
+// A message in Python's memory, which it keeps alive: a tensor on a device, else any array.
+Message from_python(const nb::object& message, int device) {
+  auto [bytes, data] = nb::cast<std::tuple<std::vector<int64_t>, nb::object>>(message);
+  Array array = device == kHost ? borrow(nb::cast<AnyArray>(data)) : borrow_tensor(data, device);
+  array.owner = std::shared_ptr<const void>(new nb::object(std::move(data)), [](const void* owner) {
     const GilAcquire gil;
-    delete static_cast<const AnyArray*>(owner);
+    delete static_cast<const nb::object*>(owner);
   });
   return {std::move(bytes), std::move(array)};
 }
@@ -19,7 +26,7 @@ Message from_python(const nb::object& message) {
 void PyTask::run(const nb::callable& exchange) const {
   const auto call = [&](const Message& message) {
     const GilAcquire gil;
-    return from_python(exchange(to_python(message)));
+    return from_python(exchange(to_python(message)), message.data.device);
   };
   const GilRelease release;
   task->run(call);
@@ -53,7 +60,7 @@ bool PyGroupThread::is_caller() const {
 }
 
 nb::tuple to_python(const Message& message) {
-  return nb::make_tuple(message.bytes, to_numpy(message.data));
+  return nb::make_tuple(message.bytes, to_python(message.data));
 }
 
 }  // namespace ramet::bind

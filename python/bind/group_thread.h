@@ -16,7 +16,7 @@ namespace ramet::bind {
 struct PyTask {
   std::unique_ptr<SampleTask> task;
 
-  // `exchange`: (bytes for each rank, uint8 array) -> the same from each.
+  // `exchange`: (bytes for each rank, uint8 array or tensor of a device) -> the same from each.
   void run(const nb::callable& exchange) const;
   // `error`: the Python exception that the loop is to see.
   void fail(const nb::object& error) const;
@@ -37,7 +37,7 @@ class PyGroupThread final : public GroupThread {
   nb::object thread_;
 };
 
-// (bytes for each rank, uint8 array of them all).
+// (bytes for each rank, uint8 array of them all, or tensor of a device).
 [[nodiscard]] nb::tuple to_python(const Message& message);
 
 }  // namespace ramet::bind

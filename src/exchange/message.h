@@ -88,8 +88,10 @@ Message message_of(size_t num_types, size_t ranks, BufferPool& pool, ValuesOf&& 
 template <typename T>
 class MessageReader {
  public:
-  // kCorrupt where a rank's bytes are not `types` lists of values.
-  MessageReader(const Message& message, size_t ranks, size_t types) : types_(types) {
+  // kCorrupt where a rank's bytes are not `types` lists of values. `heads`: of a message in memory
+  // of a device a copy of the numbers that each rank's bytes begin with.
+  MessageReader(const Message& message, size_t ranks, size_t types, const int64_t* heads = nullptr)
+      : types_(types) {
     if (message.bytes.size() != ranks || reinterpret_cast<uintptr_t>(message.data.data) % 8 != 0)
       throw_invalid("a message of ", message.bytes.size(), " ranks, expected ", ranks,
                     " and an address that is a multiple of 8");
@@ -98,7 +100,7 @@ class MessageReader {
     for (size_t rank = 0; rank < ranks; ++rank) {
       const int64_t bytes = message.bytes[rank];
       if (bytes < 0 || bytes > left) throw_bad_message(rank, bytes);
-      read_rank(rank, at, bytes);
+      read_rank(rank, at, bytes, heads == nullptr ? nullptr : heads + rank * types);
       at += bytes;
       left -= bytes;
     }
@@ -111,13 +113,13 @@ class MessageReader {
   }
 
  private:
-  void read_rank(size_t rank, const char* at, int64_t bytes) {
+  void read_rank(size_t rank, const char* at, int64_t bytes, const int64_t* counts) {
     const auto head = static_cast<int64_t>(types_) * kMessageUnit;
     if (bytes < head) throw_bad_message(rank, bytes);
+    if (counts == nullptr) counts = reinterpret_cast<const int64_t*>(at);
     int64_t first = head;
     for (size_t t = 0; t < types_; ++t) {
-      int64_t count = 0;
-      std::memcpy(&count, at + t * kMessageUnit, kMessageUnit);
+      const int64_t count = counts[t];
       if (count < 0 || count > (bytes - first) / static_cast<int64_t>(sizeof(T)))
         throw_bad_message(rank, bytes);
       values_.emplace_back(reinterpret_cast<const T*>(at + first), static_cast<size_t>(count));

@@ -51,7 +51,7 @@ uint16_t count_begins(std::span<const int64_t> begins, int64_t node) {
 
 uint16_t scale_hash(uint64_t key, int64_t node, int64_t parts) {
   const uint64_t word = absorb(key, static_cast<uint64_t>(node));
-  return static_cast<uint16_t>((static_cast<uint128_t>(word) * static_cast<uint64_t>(parts)) >> 64);
+  return static_cast<uint16_t>(scaled_below(word, static_cast<uint64_t>(parts)));
 }
 
 // Calls body with the entries of a vector of owners.
@@ -162,11 +162,16 @@ void Ownership::look_up(std::span<const Id> nodes, uint16_t* owner) const {
         for (size_t i = 0; i < nodes.size(); ++i) {
           if (i + kAhead < nodes.size()) __builtin_prefetch(&entries[nodes[i + kAhead]]);
           owner[i] = entries[nodes[i]];
-          if (owner[i] < parts_) continue;
-          throw_corrupt_entry(name_, nodes[i], owner[i], "is outside [0, ", parts_, ")");
+          if (owner[i] >= parts_) throw_bad_entry(nodes[i]);
         }
       });
   }
+}
+
+void Ownership::throw_bad_entry(int64_t node) const {
+  int64_t entry = 0;
+  with_owners(owners_, [&](const auto* entries) { entry = entries[node]; });
+  throw_corrupt_entry(name_, node, entry, "is outside [0, ", parts_, ")");
 }
 
 NodeRange Ownership::span_of(int64_t part) const {

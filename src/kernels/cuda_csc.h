@@ -25,6 +25,12 @@ struct CudaCsc {
   CudaCachedEdges cached = {};
 };
 
+// Positions of in-edges that no hop draws, ascending.
+struct CudaExcluded {
+  const int64_t* positions = nullptr;
+  int64_t count = 0;
+};
+
 // The rows of an edge type that is in device memory, with tables by position: the sum of a row's
 // weights up to each edge, and times. nullptr: there are none.
 struct CudaEdgeRows {

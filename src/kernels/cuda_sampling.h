@@ -14,6 +14,7 @@
 //   sum_weights  how many picks each row gives that are made by weights and may repeat; then pick
 //   load      the source at every position
 //   number    local ids: sources that are new join the list of nodes, in the order of the picks
+//   route, load_asked  of ranks that cooperate (cuda_routes.h)
 //
 // Local ids and numbers of picks have 32 bits, so that a relation has at most kCudaMaxEdges;
 // numbers of in-edges have 64. Arrays are in device memory. A kernel checks the bound of every
@@ -30,6 +31,7 @@
 #include "base/normal.h"
 #include "kernels/cuda_csc.h"
 #include "kernels/cuda_node_list.h"
+#include "kernels/cuda_routes.h"
 #include "kernels/cuda_trees.h"
 #include "kernels/renumbering.h"
 
@@ -174,12 +176,6 @@ struct CudaMarkArgs {
   int64_t fanout;     // above 0, or -1: all
   CudaDraws draws;
   uint32_t* marks;
-};
-
-// Positions of in-edges that no hop draws, ascending.
-struct CudaExcluded {
-  const int64_t* positions = nullptr;
-  int64_t count = 0;
 };
 
 struct CudaMarkAllowedArgs {
@@ -374,6 +370,8 @@ struct CudaSamplingKernels {
   void (*load)(int device, const CudaLoadArgs& args, void* stream);
   void (*load_in_edges)(int device, const CudaLoadInEdgesArgs& args, void* stream);
   void (*number)(int device, const CudaNumberArgs& args, void* stream);
+  void (*route)(int device, const CudaRouteArgs& args, const CudaScratch& scan, void* stream);
+  void (*load_asked)(int device, const CudaLoadAskedArgs& args, void* stream);
   // The nodes of a list from `first` on, which then has `count`: of several that are equal the
   // first counts. And the slots emptied of those from `first` to `count`.
   void (*insert)(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);

@@ -24,6 +24,11 @@ struct CudaTrees {
   int dst_bits = 0, src_bits = 0;
 };
 
+// The bits of an id in a key.
+constexpr int64_t cuda_id_mask(int id_bits) {
+  return static_cast<int64_t>((uint64_t{1} << id_bits) - 1);
+}
+
 // What the paths to a node leave: times from `first` on, and to the complement of `last`, both with
 // their sign turned. So all of them are left where all bits are 0, and both grow.
 struct CudaPath {

@@ -35,6 +35,11 @@ struct ListRange {
 // Block::first_dst and num_dst.
 void set_destinations(Block& block, std::span<const ListRange> destinations);
 
+// Minibatch::n_id and trees.
+struct NodeLists {
+  std::vector<Array> n_id, trees;
+};
+
 class HopDriver {
  public:
   HopDriver(std::shared_ptr<const Graph> graph, const SampleOptions& options);

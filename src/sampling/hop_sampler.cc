@@ -103,8 +103,8 @@ void HopSampler<Id>::start_list(NodeIndex<Id>& nodes,
 }
 
 template <typename Id>
-typename HopSampler<Id>::Lists HopSampler<Id>::take_lists(const NodeIndexes<Id>& nodes) const {
-  Lists lists;
+NodeLists HopSampler<Id>::take_lists(const NodeIndexes<Id>& nodes) const {
+  NodeLists lists;
   for (size_t t = 0; t < nodes.size(); ++t) {
     const std::span<const Id> keys = nodes[t].ids();
     if (tree_keys_.empty()) {

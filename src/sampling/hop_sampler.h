@@ -78,11 +78,7 @@ class HopSampler {
                   size_t type,
                   int64_t first_tree,
                   int64_t num_trees) const;
-  // Minibatch::n_id and trees.
-  struct Lists {
-    std::vector<Array> n_id, trees;
-  };
-  [[nodiscard]] Lists take_lists(const NodeIndexes<Id>& nodes) const;
+  [[nodiscard]] NodeLists take_lists(const NodeIndexes<Id>& nodes) const;
 
   // Samples in-edges of nodes at destinations[type] of `nodes`, to which new sources are appended.
   // One relation per edge type.

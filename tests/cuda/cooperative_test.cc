@@ -1,8 +1,11 @@
-// Ranks that cooperate, whose devices draw: their minibatches are those of ranks on processors, bit
-// for bit. docs/semantics.md, sections 10 and 12.
+// Ranks that cooperate, whose devices draw and exchange ids: their messages and minibatches are
+// those of ranks on processors, bit for bit. docs/semantics.md, sections 10 and 12.
 #include <doctest/doctest.h>
 
+#include <cstring>
+#include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cuda/sampling_fixture.h"
@@ -32,7 +35,8 @@ void check_against_host(const std::shared_ptr<const Graph>& graph,
   options.fanouts.resize(graph->edge_types().size(), {4, 3, 2});
   for (const Expand expand : {Expand::kEvery, Expand::kOnce}) {
     options.expand = expand;
-    const Owners owners = by_hash(*graph, kRanks);
+    const Owners owners =
+        expand == Expand::kEvery ? by_hash(*graph, kRanks) : by_ranges(*graph, kRanks);
     Ranks on_host(graph, options, owners);
     Ranks on_device(graph, options, owners, 1, device_of(graph, RowOrder::kSorted));
     for (uint64_t step = 0; step < 2; ++step) {
@@ -54,6 +58,15 @@ void check_against_host(const std::shared_ptr<const Graph>& graph,
   }
 }
 
+// `of_hub`: the owner of node 3.
+Owners by_wide_vector(const Graph& graph, uint16_t of_hub) {
+  const int64_t num_nodes = graph.node_types()[0].num_nodes;
+  Array vector = BufferPool::create()->allocate_array(DType::kUInt16, {num_nodes});
+  for (int64_t v = 0; v < num_nodes; ++v)
+    static_cast<uint16_t*>(vector.data)[v] = v == 3 ? of_hub : static_cast<uint16_t>(v % kRanks);
+  return {Ownership::by_vector(vector, kRanks)};
+}
+
 }  // namespace
 
 TEST_CASE("ranks whose devices draw make the minibatches of processors") {
@@ -66,6 +79,54 @@ TEST_CASE("ranks whose devices draw make the minibatches of processors") {
   check_against_host(weighted, {{}, Weighted{"w"}, 80});
   check_against_host(weighted, {{}, Labor{.iterations = 2, .table = "w"}, 81});
   check_against_host(typed_graph(13), {.fanouts = {}, .seed = 81, .dependent = 3}, 1);
+}
+
+TEST_CASE("messages of ranks whose devices draw are those of processors, and so are errors") {
+  const auto graph = uneven_graph(300, 2800, 11);
+  const SampleOptions options{{{-1, 3}}, Uniform{}, 77};
+  const auto narrow = by_vector(*graph, kRanks, [](int64_t v) { return v * 7 % 13 % kRanks; });
+  for (const Owners& owners : {by_hash(*graph, kRanks), by_ranges(*graph, kRanks), narrow,
+                               by_wide_vector(*graph, 2), by_wide_vector(*graph, 4)}) {
+    Ranks on_host(graph, options, owners);
+    Ranks on_device(graph, options, owners, 1, device_of(graph, RowOrder::kAsGiven));
+    // The last vector's entry of the hub is no rank.
+    const std::vector<int64_t> seeds{5, 7, 299, 100, 11, 250};
+    Messages sent, given;
+    const std::string problem =
+        message_of(ErrorCode::kCorrupt, [&] { sent = on_host.start(0, seeds); });
+    REQUIRE(message_of(ErrorCode::kCorrupt, [&] { given = on_device.start(0, seeds); }) == problem);
+    REQUIRE(sent.size() == given.size());
+    REQUIRE(sent.empty() == !problem.empty());
+    for (size_t rank = 0; rank < sent.size(); ++rank) {
+      REQUIRE(given[rank].data.device == 0);
+      REQUIRE(given[rank].bytes == sent[rank].bytes);
+      REQUIRE(sent_bytes(given[rank].data) == sent_bytes(sent[rank].data));
+    }
+    if (sent.empty()) continue;
+    const auto check_wrong = [&](const auto& change) {
+      Messages wrong = deliver(sent);
+      std::string bytes = sent_bytes(wrong[1].data);
+      change(wrong[1].bytes, bytes);
+      const auto said = [&](Ranks& ranks, int device) {
+        wrong[1].data = bytes_from(bytes, device);
+        (void)ranks.start(0, seeds);
+        return message_of(ErrorCode::kCorrupt, [&] { (void)ranks[1].receive(wrong[1]); });
+      };
+      const std::string expected = said(on_host, kHost);
+      REQUIRE_FALSE(expected.empty());
+      REQUIRE(said(on_device, 0) == expected);
+    };
+    for (const int32_t node : {-1, 300, std::numeric_limits<int32_t>::min()})
+      check_wrong([&](const auto& /*sizes*/, std::string& bytes) {
+        std::memcpy(bytes.data() + sizeof(int64_t), &node, sizeof(node));
+      });
+    for (const int64_t count : {int64_t{-1}, int64_t{1} << 40})
+      check_wrong([&](const auto& /*sizes*/, std::string& bytes) {
+        std::memcpy(bytes.data(), &count, sizeof(count));
+      });
+    check_wrong([&](std::vector<int64_t>& sizes, std::string& /*bytes*/) { sizes[0] = 7; });
+    check_wrong([&](std::vector<int64_t>& sizes, std::string& /*bytes*/) { sizes[2] += 8; });
+  }
 }
 
 TEST_CASE("budgets are for processors alone, also where ranks cooperate") {

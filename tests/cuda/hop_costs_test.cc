@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cuda/sampling_fixture.h"
 #include "emulator/counts.h"
+#include "support/cooperative_fixture.h"
 
 namespace ramet::test {
 namespace {
@@ -16,6 +18,9 @@ namespace {
 struct Costs {
   int64_t kernels, sums, waits;
   bool operator==(const Costs&) const = default;
+  Costs operator-(const Costs& other) const {
+    return {kernels - other.kernels, sums - other.sums, waits - other.waits};
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const Costs& costs) {
@@ -39,15 +44,33 @@ Costs costs_of(const std::shared_ptr<const Graph>& graph,
   (void)sampler.sample(seeds, 0, 0);  // scratch memory grows
   const Costs before = asked_so_far();
   (void)sampler.sample(seeds, 0, 0);
-  const Costs after = asked_so_far();
-  return {after.kernels - before.kernels, after.sums - before.sums, after.waits - before.waits};
+  return asked_so_far() - before;
 }
 
 Costs costs_of_a_hop(const SampleOptions& options, int64_t fanout, RowOrder order) {
   static const auto graph = weighted_graph<float>(2000, 60'000, 5);
   const Costs one = costs_of(graph, options, {fanout}, order);
   const Costs two = costs_of(graph, options, {fanout, fanout}, order);
-  return {two.kernels - one.kernels, two.sums - one.sums, two.waits - one.waits};
+  return two - one;
+}
+
+// Of a batch of two ranks that cooperate; the fixture's copies of messages are not counted.
+Costs costs_of_ranks(const std::shared_ptr<const Graph>& graph, std::vector<int64_t> fanouts) {
+  SampleOptions options;
+  options.fanouts = {std::move(fanouts)};
+  Ranks ranks(graph, options, by_hash(*graph, 2), 1,
+              {CudaGraph::create(graph, 0, Location::kInPlace), DevicePool::create(0)});
+  const std::vector<int64_t> seeds{7, 5, 100, 11, 3};
+  (void)ranks.sample(0, seeds);
+  Costs start = asked_so_far();
+  std::optional<Messages> sent = ranks.start(0, seeds);
+  while (sent) {
+    const Costs before = asked_so_far();
+    const Messages arrived = deliver(*sent);
+    start = start - (before - asked_so_far());
+    sent = ranks.receive(arrived);
+  }
+  return asked_so_far() - start;
 }
 
 TEST_CASE("a hop takes as many launches and waits as the docs say") {
@@ -75,6 +98,12 @@ TEST_CASE("a hop takes as many launches and waits as the docs say") {
   check_options(trees, 10, {7, 2, 2}, {10, 4, 2});
   trees.time = Time{.table = "time"};
   check_options(trees, 10, {13, 4, 3}, {16, 6, 3});
+}
+
+TEST_CASE("a hop of ranks that cooperate takes as many more as the docs say") {
+  const auto graph = uneven_graph(2000, 60'000, 5);
+  const Costs of_a_hop = costs_of_ranks(graph, {10, 10}) - costs_of_ranks(graph, {10});
+  CHECK(of_a_hop - Costs{2 * 5, 2 * 2, 2 * 2} == Costs{2 * (7 + 2), 2 * 2, 2 * 4});
 }
 
 }  // namespace

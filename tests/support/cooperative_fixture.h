@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device_memory.h"
 #include "graph_fixture.h"
 #include "ids.h"
 #include "ramet/error.h"
@@ -56,11 +57,23 @@ inline Owners by_vector(const Graph& graph,
 
 using Messages = std::vector<Message>;  // by rank
 
-inline Array bytes_from(const std::string& bytes) {
-  Array array =
-      BufferPool::create()->allocate_array(DType::kUInt8, {static_cast<int64_t>(bytes.size())});
+inline Array bytes_from(const std::string& bytes, int device = kHost) {
+  const auto size = static_cast<int64_t>(bytes.size());
+  Array array = BufferPool::create()->allocate_array(DType::kUInt8, {size});
   if (!bytes.empty()) std::memcpy(array.data, bytes.data(), bytes.size());
-  return array;
+  if (device == kHost) return array;
+  const std::shared_ptr<void> there = copy_on(device, bytes.data(), size);
+  return {
+      .data = there.get(), .dtype = array.dtype, .shape = {size}, .owner = there, .device = device};
+}
+
+inline std::string sent_bytes(const Array& array) {
+  std::string bytes(static_cast<size_t>(array.bytes()), ' ');
+  if (array.device != kHost)
+    copy_to(array.device, bytes.data(), array.data, array.bytes());
+  else if (!bytes.empty())
+    std::memcpy(bytes.data(), array.data, bytes.size());
+  return bytes;
 }
 
 // From what each rank sends to what each receives.
@@ -69,17 +82,18 @@ inline Messages deliver(const Messages& sent) {
   Messages arrived(sent.size());
   for (const Message& message : sent) {
     REQUIRE(message.bytes.size() == sent.size());
-    const char* at = static_cast<const char*>(message.data.data);
+    const std::string all = sent_bytes(message.data);
+    size_t at = 0;
     for (size_t to = 0; to < sent.size(); ++to) {
       const auto count = static_cast<size_t>(message.bytes[to]);
-      data[to].append(at, count);
+      data[to].append(all, at, count);
       at += count;
       arrived[to].bytes.push_back(message.bytes[to]);
     }
-    REQUIRE(at == static_cast<const char*>(message.data.data) + message.data.bytes());
+    REQUIRE(at == all.size());
   }
   for (size_t to = 0; to < sent.size(); ++to)
-    arrived[to].data = bytes_from(data[to]);
+    arrived[to].data = bytes_from(data[to], sent[to].data.device);
   return arrived;
 }
 
@@ -93,7 +107,8 @@ class Ranks {
       : owners_(owners) {
     for (int64_t rank = 0; rank < owners.front().parts(); ++rank)
       samplers_.push_back(std::make_unique<CooperativeSampler>(
-          graph, options, Membership{owners, rank}, nullptr, threads, device));
+          graph, options, Membership{owners, rank},
+          device.graph == nullptr ? nullptr : create_pinned_pool(), threads, device));
   }
 
   [[nodiscard]] size_t size() const { return samplers_.size(); }

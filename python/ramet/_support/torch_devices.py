@@ -61,8 +61,24 @@ def on_host(value):
     return value.detach().cpu() if is_on_device(value) else value
 
 
+def page_locked(shape, dtype):
+    """A tensor in page-locked memory, of which torch keeps what streams still copy."""
+    return torch_or_none().empty(shape, dtype=dtype, pin_memory=True)
+
+
+def staged(tensor):
+    """A copy of a tensor on a device in page-locked memory. Waits for the device's current stream."""
+    copy = page_locked(tensor.shape, tensor.dtype).copy_(tensor.detach(), non_blocking=True)
+    torch_or_none().cuda.current_stream(tensor.device).synchronize()
+    return copy
+
+
 def free_bytes(device) -> int:
     return torch_or_none().cuda.mem_get_info(device)[0]
+
+
+def new_stream(device):
+    return torch_or_none().cuda.Stream(device)
 
 
 def wait_for(stream) -> None:
@@ -95,8 +111,7 @@ def move(tensor, device):
     stream copies is page-locked memory that torch keeps until then. The tensor's own may be page-locked as well, since
     it shares a page with what is registered, and would then be read later."""
     if tensor.is_cpu:
-        staged = torch_or_none().empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-        tensor = staged.copy_(tensor)
+        tensor = page_locked(tensor.shape, tensor.dtype).copy_(tensor)
     return tensor.to(device, non_blocking=True)
 
 

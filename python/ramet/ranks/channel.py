@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 import torch.distributed as dist
 
+from ramet._support import torch_devices as devices
 from ramet.ranks import peers
 
 # By the world that its groups belong to: whoever kept a group would keep torch's threads, beyond destroy_process_group.
@@ -43,6 +44,7 @@ class Channel:
         self.loaders = 0  # that were made, all of them on every rank
         self._pid = os.getpid()
         self._thread: ThreadPoolExecutor | None = None
+        self._streams: dict[torch.device, object] = {}
 
     def submit(self, function: Callable, *arguments) -> Future:
         """Calls the function in the thread, after those that were submitted before."""
@@ -50,6 +52,12 @@ class Channel:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "ramet-cooperative", _begin_thread)
         return self._thread.submit(function, *arguments)
+
+    def stream(self, device: torch.device):
+        """Of the channel's thread, for what `ids` moves between devices."""
+        if device not in self._streams:
+            self._streams[device] = devices.new_stream(device)
+        return self._streams[device]
 
     def check_process(self) -> None:
         """ValueError in a forked process, whose connections are its parent's."""
@@ -89,14 +97,14 @@ def _new_groups(members: list[int], group, timeout, backend: str) -> tuple:
         for _ in range(max(counts) - made)
     ]
     options = {"timeout": timeout, "use_local_synchronization": True}
-    groups = tuple(dist.new_group(members, backend=name, **options) for name in ("gloo", backend))
+    groups = tuple(dist.new_group(members, backend=backend, **options) for _ in range(2))
     for one in alone:
         dist.destroy_process_group(one)
     return groups
 
 
 def _backend(group) -> str:
-    """gloo for rows on the CPU; for rows on a GPU the backend of the user's group."""
+    """gloo for what is on the CPU; for what is on a GPU the backend of the user's group."""
     return "cpu:gloo,cuda:nccl" if has_nccl(group) else "gloo"
 
 

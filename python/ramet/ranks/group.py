@@ -108,8 +108,17 @@ class Group:
         return Progress(self.loader, epoch, step)
 
     def exchange(self, message: tuple | None, progress: Progress) -> tuple:
-        """See exchange() below; in the channel's thread."""
-        return message if self.size == 1 else exchange(message, progress, self.members, self.channel.ids)
+        """See exchange() below; in the channel's thread. A tensor of a device is complete, also the one that is
+        returned: it travels on a stream of the channel, beside training."""
+        if self.size == 1:
+            return message
+        if message is None or isinstance(message[1], np.ndarray):
+            return exchange(message, progress, self.members, self.channel.ids)
+        stream = self.channel.stream(devices.as_device(message[1].device))
+        with devices.using(stream):
+            received = exchange(message, progress, self.members, self.channel.ids)
+            devices.wait_for(stream)
+        return received
 
     @staticmethod
     def in_channel() -> bool:
@@ -120,7 +129,7 @@ class Group:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
         if self.size == 1 or self._is_aborted:
             return
-        heads = torch.full((self.size, 1 + len(Progress._fields)), FAILED)
+        heads = torch.full((self.size, 2 + len(Progress._fields)), FAILED)
         incoming = torch.empty_like(heads)
         try:
             work = dist.all_to_all_single(incoming, heads, group=self.channel.ids, async_op=True)
@@ -140,37 +149,38 @@ def keep(work, *tensors) -> None:
 def exchange(message: tuple | None, progress: Progress, members: list[int], process_group: dist.ProcessGroup) -> tuple:
     """Sends (bytes for each rank, uint8 array, or tensor of a device) and returns what came from each, in the same
     form. ValueError, on every rank, where another one is at another step: their messages would fit together by
-    chance at most. RuntimeError, on every rank, where one has no message: it has failed. process_group: that of
-    `members`, ranks of the world."""
+    chance at most. RuntimeError, on every rank, where one has no message: it has failed. NCCL moves tensors of devices
+    if all ranks have one. process_group: that of `members`, ranks of the world."""
     bytes_out, data = message or ([FAILED] * len(members), None)
-    heads = torch.tensor([[count, *progress] for count in bytes_out])
+    heads = torch.tensor([[count, isinstance(data, torch.Tensor), *progress] for count in bytes_out])
     incoming = torch.empty_like(heads)
     with naming_ended(process_group):
         dist.all_to_all_single(incoming, heads, group=process_group)
     bytes_in = incoming[:, 0].tolist()
     if FAILED in bytes_in:
         raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
-    _compare_progress([Progress(*numbers) for numbers in incoming[:, 1:].tolist()], members)
+    _compare_progress([Progress(*numbers) for numbers in incoming[:, 2:].tolist()], members)
     sent = torch.from_numpy(data) if isinstance(data, np.ndarray) else data
     received = sent.new_empty(sum(bytes_in))
     with naming_ended(process_group):
-        all_to_all(received, sent, bytes_in, bytes_out, process_group)
+        all_to_all(received, sent, bytes_in, bytes_out, process_group, on_devices=bool(incoming[:, 1].all()))
     return bytes_in, received.numpy() if sent is not data else received
 
 
-def all_to_all(into, data, bytes_in: list[int], bytes_out: list[int], process_group) -> None:
-    """dist.all_to_all_single of uint8 tensors on the CPU or on a device."""
-    sent = as_sent(data, process_group)
-    received = into if sent is data else sent.new_empty(into.shape)
+def all_to_all(into, data, bytes_in: list[int], bytes_out: list[int], process_group, on_devices: bool = True) -> None:
+    """dist.all_to_all_single of uint8 tensors on the CPU or on a device. on_devices: all ranks have theirs on one."""
+    sent = as_sent(data, process_group, on_devices)
+    received = into if sent is data else devices.page_locked(into.shape, into.dtype)
     dist.all_to_all_single(received, sent, bytes_in, bytes_out, group=process_group)
     if sent is not data:
-        into.copy_(received)
+        into.copy_(received, non_blocking=True)
 
 
-def as_sent(tensor, process_group):
-    """A tensor where the group's backend takes it: that of a device, unless it is NCCL, in host memory."""
-    of_device = devices.is_on_device(tensor) and has_nccl(process_group)
-    return tensor if of_device else devices.on_host(tensor)
+def as_sent(tensor, process_group, on_devices: bool = True):
+    """A tensor where the group's backend takes it: that of a device, unless it is NCCL, in page-locked host memory."""
+    if not devices.is_on_device(tensor) or (on_devices and has_nccl(process_group)):
+        return tensor
+    return devices.staged(tensor)
 
 
 def _compare_progress(all_progress: list[Progress], members: list[int]) -> None:

@@ -59,7 +59,7 @@ __global__ void split_each_key(CudaSplitKeysArgs args) {
   const int64_t i = thread_number();
   if (i >= args.count) return;
   const int64_t tree = args.keys[i] >> args.id_bits;
-  args.ids[i] = args.keys[i] & ((int64_t{1} << args.id_bits) - 1);
+  args.ids[i] = args.keys[i] & cuda_id_mask(args.id_bits);
   if (args.trees != nullptr) args.trees[i] = tree;
   if (args.allowed == nullptr) return;
   const CudaSpan span = args.spans[tree];

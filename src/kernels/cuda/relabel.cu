@@ -78,6 +78,19 @@ __global__ void load_sources_of_in_edges(CudaLoadInEdgesArgs args) {
   if (node < 0) record_bad(args.bad, dst);
 }
 
+__global__ void load_asked_nodes(CudaLoadAskedArgs args) {
+  const int64_t i = thread_number();
+  if (i >= args.count) return;
+  const int64_t e = args.first + i, node = load_id(args.nodes, args.wide, i);
+  const int64_t id = node & cuda_id_mask(args.id_bits), tree = node >> args.id_bits;
+  const bool is_own = id >= args.begin && id < args.end && tree >= 0 && tree < args.num_trees;
+  args.sources[e] = is_own ? node : -1;
+  if (is_own)
+    offer(slot_of(args.table, node), kPick + static_cast<uint32_t>(e));
+  else
+    record_bad(args.bad, e);
+}
+
 // rank[e]: 1 for the first pick of a new node. The nodes that are there count with the first pick.
 __global__ void find_first_picks(CudaNumberArgs args) {
   const int64_t e = thread_number();
@@ -132,6 +145,11 @@ void cuda_sampling::load(int device, const CudaLoadArgs& args, void* stream) {
 void cuda_sampling::load_in_edges(int device, const CudaLoadInEdgesArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("load_sources_of_in_edges", load_sources_of_in_edges, args.count, stream, args);
+}
+
+void cuda_sampling::load_asked(int device, const CudaLoadAskedArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("load_asked_nodes", load_asked_nodes, args.count, stream, args);
 }
 
 void cuda_sampling::number(int device, const CudaNumberArgs& args, void* stream) {

@@ -25,6 +25,8 @@ void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
 void load(int device, const CudaLoadArgs& args, void* stream);
 void load_in_edges(int device, const CudaLoadInEdgesArgs& args, void* stream);
 void number(int device, const CudaNumberArgs& args, void* stream);
+void route(int device, const CudaRouteArgs& args, const CudaScratch& scan, void* stream);
+void load_asked(int device, const CudaLoadAskedArgs& args, void* stream);
 void insert(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);
 void clear(int device, const CudaNodeList& list, int64_t first, int64_t count, void* stream);
 void insert_again(int device, const CudaNodeList& list, int64_t most, void* stream);
@@ -64,6 +66,8 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .load = cuda_sampling::load,
     .load_in_edges = cuda_sampling::load_in_edges,
     .number = cuda_sampling::number,
+    .route = cuda_sampling::route,
+    .load_asked = cuda_sampling::load_asked,
     .insert = cuda_sampling::insert,
     .clear = cuda_sampling::clear,
     .insert_again = cuda_sampling::insert_again,

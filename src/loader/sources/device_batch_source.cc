@@ -221,6 +221,8 @@ class DeviceBatchSource final : public BatchSource {
     for (Array& of_type : ids.n_id)
       of_type = download(of_type);
     for (Block& block : ids.blocks) {
+      for (ExchangePlan& plan : block.exchange)
+        plan.source_ids = download(plan.source_ids);
       for (Relation& relation : block.relations)
         relation.position = of_edges ? download(relation.position) : Array{};
     }

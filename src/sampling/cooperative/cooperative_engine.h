@@ -6,7 +6,8 @@
 // has exchanges before that (cooperative_importance.h), trees of a number of nodes have one after
 // it (tree_exchange.h), and budgets of node types have others (budget_exchange.h). Seeds that
 // others own go to their owners in the same way, before the first hop. Disjoint trees are numbered
-// before that (shared_trees.h).
+// before that (shared_trees.h). Where a device draws, it also exchanges the ids of a hop
+// (cuda_id_exchange.h), unless paths have times or sources are merged. The host knows seeds alone.
 //
 // A layer's source rows are stored by rank, so what arrives in the layer's exchange lies where it
 // is used and nothing is moved twice: local ids are renumbered once here instead.
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,14 +49,17 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         device_(std::move(device)),
         trees_(static_cast<size_t>(membership_.rank), ranks_),
         names_(names_of(membership_, hop_sampler_.tree_keys())),
-        frontier_(hop_sampler_, layer_, device_.get()),
+        there_(merges() || hop_sampler_.is_monotonic()
+                   ? nullptr
+                   : exchange_of<Id>(device_.get(), membership_, names_)),
+        frontier_(hop_sampler_, layer_, device_.get(), there_.get()),
         routes_(names_.size()),
         requests_(names_.size()),
         seed_positions_(names_.size()),
         merged_(merges() ? names_.size() : 0),
         importance_(membership_, names_, frontier_, hop_sampler_.options(), routes_, requests_) {
-    prepare_all(layer_);
-    if (merges()) prepare_all(merged_index_);
+    prepare_all(layer_, graph(), is_disjoint());
+    if (merges()) prepare_all(merged_index_, graph(), is_disjoint());
     prepare_own(own_, graph(), names_);
     if (hop_sampler_.has_importance()) prepare_own(importance_.own_candidates(), graph(), names_);
     const SampleOptions& sample = hop_sampler_.options().sample;
@@ -74,8 +77,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
                                std::span<const ExcludedEdges> excluded) override {
     asks_ = false;
     const Array times = begin(seeds, epoch, step, excluded);
-    for (size_t t = 0; t < own_.size(); ++t)
-      check_owned(membership_, t, driver_.seeds(t));
+    check_owned(membership_, driver_);
     return is_disjoint() ? announce_trees(times) : start_lists();
   }
 
@@ -118,7 +120,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         stage_ = Stage::kDone;
         return std::nullopt;
       case Stage::kSources:
-        receive_nodes(from_ranks, hop_sampler_.is_monotonic());
+        there_ != nullptr ? there_->receive(from_ranks)
+                          : receive_nodes(from_ranks, hop_sampler_.is_monotonic());
         if (tree_budget_) {
           stage_ = Stage::kFound;
           return tree_budget_->announce(own_, frontier_.num_own(), pool());
@@ -145,7 +148,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     minibatch.induced = budget_.has_value();
     minibatch.seed_times = trees_.times_of_seeds(minibatch, pool());
     minibatch.seed_exchange = std::move(seed_exchange_);
-    frontier_.finish_batch();
+    frontier_.finish_batch(minibatch);
     return minibatch;
   }
 
@@ -162,13 +165,6 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   [[nodiscard]] bool merges() const {
     const SampleOptions& sample = hop_sampler_.options().sample;
     return sample.expand == Expand::kOnce && !has_budgets_of_types(sample);
-  }
-
-  void prepare_all(NodeIndexes<Id>& nodes) const {
-    if (is_disjoint())
-      prepare_for_keys(nodes, graph());
-    else
-      prepare(nodes, graph());
   }
 
   // Returns the times of the seeds.
@@ -249,7 +245,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       return std::nullopt;
     }
     block_ = {};
-    destinations_ = driver_.destinations(sizes(own_));
+    destinations_ = driver_.destinations(frontier_.sizes_of_own(own_, driver_.hop()));
     set_destinations(block_, destinations_);
     frontier_.start(own_, destinations_, driver_.hop());
     if (!frontier_.start_importance()) return sample_sources();
@@ -260,13 +256,17 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   Message sample_sources() {
     block_.relations = frontier_.sample(driver_.step_keys());
-    for (size_t t = 0; t < own_.size(); ++t)
-      route_found(t);
-    Message message = ask_owners(hop_sampler_.is_monotonic());
+    Message message = there_ != nullptr ? there_->ask(frontier_.num_own()) : ask_for_found();
     for (const Relation& relation : block_.relations)
       renumber(relation);
     stage_ = Stage::kSources;
     return message;
+  }
+
+  Message ask_for_found() {
+    for (size_t t = 0; t < own_.size(); ++t)
+      route_found(t);
+    return ask_owners(hop_sampler_.is_monotonic());
   }
 
   // The sources that are not among this rank's nodes.
@@ -299,10 +299,12 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   // From the order in which sources were found to that of their owners; what is merged, to ~number.
   void renumber(const Relation& relation) const {
+    if (ranks_ == 1 && !merges()) return;
     const size_t src = source_type(relation);
     const auto num_own = static_cast<int32_t>(frontier_.num_own(src));
-    if (ranks_ == 1 && !merges()) return;
-    const auto to = merges() ? merged_[src].numbers() : routes_[src].positions();
+    const auto to = there_ != nullptr ? there_->positions(src)
+                    : merges()        ? merged_[src].numbers()
+                                      : routes_[src].positions();
     frontier_.renumber(relation, {.at = to.data(),
                                   .size = std::ssize(to),
                                   .first = num_own,
@@ -350,10 +352,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   void finish_hop() {
     for (size_t t = 0; t < own_.size(); ++t) {
-      if (merges())
-        merged_[t].exchange(routes_[t], requests_[t]);
-      else
-        block_.exchange.push_back(plan(t));
+      merges() ? merged_[t].exchange(routes_[t], requests_[t])
+               : block_.exchange.push_back(there_ != nullptr ? there_->take_plan(t) : plan(t));
     }
     block_.num_src = merges() ? sizes(own_) : frontier_.num_src();
     driver_.add(std::move(block_));
@@ -378,6 +378,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   std::vector<AskedNodes> names_;               // by node type, as what follows
   NodeIndexes<Id> own_;                         // the batch's nodes of this rank
   NodeIndexes<Id> layer_;  // the hop's sources, whoever owns them; destinations first
+  const std::unique_ptr<CudaIdExchange<Id>> there_;  // nullptr: the host exchanges ids
   Frontier<Id> frontier_;
   std::vector<Routes<Id>> routes_;                    // of what this rank asks for
   std::vector<IncomingIds<Id>> requests_;             // of what it is asked for

@@ -2,22 +2,38 @@
 // rank's device. One thread.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/parallel.h"
 #include "kernels/renumbering.h"
 #include "sampling/cuda/cuda_frontier.h"
+#include "sampling/cuda/cuda_id_exchange.h"
 #include "sampling/hop_sampler.h"
 
 namespace ramet {
 
+// nullptr where processors sample.
+template <typename Id>
+std::unique_ptr<CudaIdExchange<Id>> exchange_of(CudaFrontier* device,
+                                                const Membership& membership,
+                                                const std::vector<AskedNodes>& names) {
+  if (device == nullptr) return nullptr;
+  return std::make_unique<CudaIdExchange<Id>>(device->work(), device->hop().nodes(), membership,
+                                              names, device->host());
+}
+
 template <typename Id>
 class Frontier {
  public:
-  // All must outlive it. `device`: nullptr where processors sample.
-  Frontier(HopSampler<Id>& hop_sampler, NodeIndexes<Id>& layer, CudaFrontier* device)
-      : hop_sampler_(hop_sampler), layer_(layer), device_(device) {}
+  // All must outlive it. `device`: nullptr where processors sample. `exchange`: nullptr where the
+  // host exchanges ids.
+  Frontier(HopSampler<Id>& hop_sampler,
+           NodeIndexes<Id>& layer,
+           CudaFrontier* device,
+           const CudaIdExchange<Id>* exchange)
+      : hop_sampler_(hop_sampler), layer_(layer), device_(device), exchange_(exchange) {}
 
   // Begins a batch, whose hops draw no edges that are excluded. Throws as excluded_by_type() does.
   void start_batch(std::span<const ExcludedEdges> excluded) {
@@ -29,12 +45,17 @@ class Frontier {
     if (device_ != nullptr) device_->start_times(seed_times);
     hop_sampler_.start_times(seed_times);
   }
-  // Begins a hop. `own`: the rank's nodes, which are the first sources.
+  // The rank's nodes before a hop. `own`: those that the host knows, the seeds at least.
+  [[nodiscard]] std::vector<int64_t> sizes_of_own(const NodeIndexes<Id>& own, int hop) const {
+    return exchange_ != nullptr && hop > 0 ? device_->hop().sizes() : sizes(own);
+  }
+  // Begins a hop. The rank's nodes are the first sources.
   void start(const NodeIndexes<Id>& own, std::span<const ListRange> destinations, int hop) {
     destinations_ = destinations;
     hop_ = hop;
-    num_own_ = sizes(own);
+    num_own_ = sizes_of_own(own, hop);
     found_.resize(own.size());
+    if (exchange_ != nullptr && hop > 0) return device_->go_on(destinations, hop);
     for (size_t t = 0; t < own.size(); ++t) {
       if (device_ == nullptr) {
         layer_[t].start_batch(own[t].ids());
@@ -74,6 +95,8 @@ class Frontier {
   [[nodiscard]] std::vector<Relation> sample(const DrawKeys& step_keys) {
     if (device_ == nullptr) return hop_sampler_.sample(layer_, destinations_, step_keys, hop_);
     auto relations = device_->sample(step_keys, hop_);
+    if (exchange_ != nullptr) return relations;
+    device_->download_found();
     for (size_t t = 0; t < found_.size(); ++t)
       found_[t].assign(device_->found(t).begin(), device_->found(t).end());
     for (size_t t = 0; t < found_.size() && hop_sampler_.is_monotonic(); ++t)
@@ -81,7 +104,8 @@ class Frontier {
     return relations;
   }
 
-  // The sources that are not among the rank's nodes, in the order in which they were found.
+  // The sources that are not among the rank's nodes, in the order in which they were found. For the
+  // host to exchange.
   [[nodiscard]] std::span<const Id> found(size_t type) const {
     if (device_ != nullptr) return found_[type];
     return layer_[type].ids().subspan(static_cast<size_t>(num_own_[type]));
@@ -92,15 +116,17 @@ class Frontier {
   [[nodiscard]] std::vector<int64_t> num_src() const {
     std::vector<int64_t> result;
     for (size_t t = 0; t < num_own_.size(); ++t)
-      result.push_back(num_own_[t] + std::ssize(found(t)));
+      result.push_back(num_own_[t] +
+                       (exchange_ != nullptr ? exchange_->num_found(t) : std::ssize(found(t))));
     return result;
   }
 
   // Changes the local ids of the sources. The table stays until the next hop, or the
-  // end of the batch.
+  // end of the batch. It is where ids are exchanged.
   void renumber(const Relation& relation, const Renumbering& numbers) const {
     if (numbers.size == 0) return;
-    if (device_ != nullptr) return device_->renumber(relation, numbers);
+    if (exchange_ != nullptr) return device_->renumber(relation, numbers);
+    if (device_ != nullptr) return device_->renumber_by_host(relation, numbers);
     auto* local = static_cast<int32_t*>(relation.indices.data);
     constexpr int64_t kGrain = 1 << 16;
     parallel_for(relation.indices.rows(), kGrain, hop_sampler_.options().threads,
@@ -115,15 +141,22 @@ class Frontier {
   void wait() const {
     if (device_ != nullptr) device_->wait();
   }
-  // The same, after all hops of a batch.
-  void finish_batch() const {
-    if (device_ != nullptr) device_->finish_batch();
+  // The same, after all hops of a batch, whose nodes may be the device's.
+  void finish_batch(Minibatch& batch) const {
+    if (device_ == nullptr) return;
+    if (exchange_ != nullptr) {
+      auto [n_id, trees] = device_->hop().take_lists();
+      batch.n_id = std::move(n_id);
+      batch.trees = std::move(trees);
+    }
+    device_->finish_batch();
   }
 
  private:
   HopSampler<Id>& hop_sampler_;
   NodeIndexes<Id>& layer_;
   CudaFrontier* const device_;
+  const CudaIdExchange<Id>* const exchange_;
   std::vector<int64_t> num_own_;
   std::span<const ListRange> destinations_;
   int hop_ = 0;

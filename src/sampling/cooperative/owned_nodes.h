@@ -25,6 +25,12 @@ inline std::vector<AskedNodes> names_of(const Membership& membership,
   return names;
 }
 
+// Indexes of nodes, or of their keys.
+template <typename Id>
+void prepare_all(NodeIndexes<Id>& nodes, const Graph& graph, bool are_keys) {
+  are_keys ? prepare_for_keys(nodes, graph) : prepare(nodes, graph);
+}
+
 // Indexes of what this rank owns.
 template <typename Id>
 void prepare_own(NodeIndexes<Id>& nodes, const Graph& graph, const std::vector<AskedNodes>& names) {
@@ -41,12 +47,15 @@ void prepare_own(NodeIndexes<Id>& nodes, const Graph& graph, const std::vector<A
 }
 
 // kInvalidArgument for a seed of another rank.
-inline void check_owned(const Membership& membership, size_t type, std::span<const int64_t> seeds) {
-  const auto owners = membership.owners[type].owners(seeds);
-  for (size_t i = 0; i < owners.size(); ++i) {
-    if (owners[i] == membership.rank) continue;
-    throw_invalid("seeds[", i, "] = ", seeds[i], " belongs to rank ", owners[i], ", not to ",
-                  membership.rank);
+inline void check_owned(const Membership& membership, const HopDriver& driver) {
+  for (size_t t = 0; t < membership.owners.size(); ++t) {
+    const auto seeds = driver.seeds(t);
+    const auto owners = membership.owners[t].owners(seeds);
+    for (size_t i = 0; i < owners.size(); ++i) {
+      if (owners[i] == membership.rank) continue;
+      throw_invalid("seeds[", i, "] = ", seeds[i], " belongs to rank ", owners[i], ", not to ",
+                    membership.rank);
+    }
   }
 }
 

@@ -62,9 +62,22 @@ void CudaFrontier::start_times(const Array& seed_times) {
 void CudaFrontier::start(std::span<const ListRange> destinations, int hop) {
   for (size_t t = 0; t < num_own_.size(); ++t) {
     hop_.nodes()[t].append(new_own_[t], rows_of_part(t));
-    num_own_[t] = hop_.nodes()[t].size();
     if (is_monotonic()) hop_.nodes()[t].set_paths(as_paths(paths_[t]));
   }
+  num_own_ = hop_.sizes();
+  hop_.begin(destinations, hop);
+}
+
+void CudaFrontier::go_on(std::span<const ListRange> destinations, int hop) {
+  for (size_t t = 0; t < num_own_.size() && graph_->graph()->part(); ++t) {
+    CudaNodes& nodes = hop_.nodes()[t];
+    new_own_[t].resize(static_cast<size_t>(nodes.size() - num_own_[t]));
+    work_.copy(new_own_[t].data(), nodes.ids() + num_own_[t],
+               std::ssize(new_own_[t]) * int64_t{sizeof(int64_t)});
+    work_.wait();
+    nodes.set_rows(rows_of_part(t));
+  }
+  num_own_ = hop_.sizes();
   hop_.begin(destinations, hop);
 }
 
@@ -102,7 +115,10 @@ void CudaFrontier::update() {
 
 std::vector<Relation> CudaFrontier::sample(const DrawKeys& step_keys, int hop) {
   copied_ = nullptr;
-  Block block = hop_.finish(step_keys, hop);
+  return hop_.finish(step_keys, hop).relations;
+}
+
+void CudaFrontier::download_found() {
   for (size_t t = 0; t < num_own_.size(); ++t) {
     CudaNodes& nodes = hop_.nodes()[t];
     found_[t] = download(DType::kInt64, nodes.ids() + num_own_[t], nodes.size() - num_own_[t]);
@@ -110,7 +126,6 @@ std::vector<Relation> CudaFrontier::sample(const DrawKeys& step_keys, int hop) {
     nodes.keep(num_own_[t]);
   }
   work_.wait();
-  return std::move(block.relations);
 }
 
 void CudaFrontier::download_paths(size_t type) {
@@ -142,7 +157,12 @@ std::span<const int64_t> CudaFrontier::rows_of_part(size_t type) {
   return found;
 }
 
-void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers) {
+void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers) const {
+  work_.kernels.renumber(work_.device, static_cast<int32_t*>(relation.indices.data),
+                         relation.indices.rows(), numbers, work_.stream);
+}
+
+void CudaFrontier::renumber_by_host(const Relation& relation, const Renumbering& numbers) {
   if (numbers.at != copied_) {  // edge types share the table of their sources
     table_.reserve(work_, numbers.size);
     work_.copy(table_.data(), numbers.at, numbers.size * int64_t{sizeof(int32_t)});
@@ -150,8 +170,7 @@ void CudaFrontier::renumber(const Relation& relation, const Renumbering& numbers
   }
   Renumbering there = numbers;
   there.at = table_.data();
-  work_.kernels.renumber(work_.device, static_cast<int32_t*>(relation.indices.data),
-                         relation.indices.rows(), there, work_.stream);
+  renumber(relation, there);
 }
 
 }  // namespace ramet

@@ -1,7 +1,8 @@
 // CudaFrontier: what a device does of the hops of one rank among several that cooperate. It draws
-// for the rank's own nodes and numbers the sources. The host exchanges ids with the other ranks,
-// and appends those that the rank owns to the device's list before each hop. The other sources
-// leave the list after it. In an iteration of LABOR-i the host exchanges the c of candidates.
+// for the rank's own nodes and numbers the sources. Either a CudaIdExchange then sends these to
+// their owners, and appends the nodes that other ranks ask for. Or the host does: sources are
+// copied to it and leave the list, and the nodes that the rank owns are appended before the next
+// hop. In an iteration of LABOR-i the host exchanges the c of candidates.
 #pragma once
 
 #include <memory>
@@ -40,6 +41,8 @@ class CudaFrontier {
   [[nodiscard]] std::vector<TimeSpan>& paths(size_t type) { return paths_[type]; }
   // Begins a hop. Destinations are positions among own nodes.
   void start(std::span<const ListRange> destinations, int hop);
+  // The same after a CudaIdExchange, which has appended new own nodes.
+  void go_on(std::span<const ListRange> destinations, int hop);
   // LABOR-i, as HopImportance has it in steps. Candidates are of the hop, by node type.
   void begin_importance();
   [[nodiscard]] std::span<const int64_t> candidates(size_t type) const {
@@ -53,12 +56,18 @@ class CudaFrontier {
   // The edges of the hop, by edge type, on the device: local ids count own nodes, and then found()
   // ones.
   [[nodiscard]] std::vector<Relation> sample(const DrawKeys& step_keys, int hop);
-  // The sources that are not own nodes, in the order in which they were found.
+  // Then either a CudaIdExchange of work() and hop(), or the host takes the sources that are not
+  // own nodes, in the order in which they were found.
+  [[nodiscard]] const CudaWork& work() const { return work_; }
+  [[nodiscard]] CudaHop& hop() { return hop_; }
+  [[nodiscard]] BufferPool& host() const { return *host_; }
+  void download_found();
   [[nodiscard]] std::span<const int64_t> found(size_t type) const {
     return found_[type].as<int64_t>();
   }
-  // Whose table must stay until the next hop, or wait().
-  void renumber(const Relation& relation, const Renumbering& numbers);
+  // By a table of the device; or of the host, which must stay until the next hop, or wait().
+  void renumber(const Relation& relation, const Renumbering& numbers) const;
+  void renumber_by_host(const Relation& relation, const Renumbering& numbers);
   // Then relations are complete for every stream.
   void wait() const { work_.wait(); }
   // The same, after all hops.

@@ -213,6 +213,26 @@ CudaDraws CudaHop::draws(size_t edge_type, const DrawKeys& step_keys, int hop) c
   return {keys_.of(step_keys, edge_type, hop), tables_};
 }
 
+NodeLists CudaHop::take_lists() const {
+  NodeLists lists;
+  for (const CudaNodes& nodes : nodes_) {
+    const Array ids = lists.n_id.emplace_back(work_.allocate(DType::kInt64, nodes.size()));
+    if (!nodes.has_keys()) {
+      work_.copy(ids.data, nodes.ids(), ids.bytes());
+      continue;
+    }
+    const Array trees = lists.trees.emplace_back(work_.allocate(DType::kInt64, nodes.size()));
+    work_.kernels.split_keys(work_.device,
+                             {.keys = nodes.ids(),
+                              .count = nodes.size(),
+                              .id_bits = nodes.id_bits(),
+                              .ids = static_cast<int64_t*>(ids.data),
+                              .trees = static_cast<int64_t*>(trees.data)},
+                             work_.stream);
+  }
+  return lists;
+}
+
 std::vector<int64_t> CudaHop::sizes() const {
   std::vector<int64_t> result;
   for (const CudaNodes& nodes : nodes_)

@@ -43,6 +43,7 @@ class CudaHop {
 
   // The sizes of their lists.
   [[nodiscard]] std::vector<int64_t> sizes() const;
+  [[nodiscard]] NodeLists take_lists() const;
 
   // Samples in-edges of the nodes at `destinations`, by type, and adds those that are reached.
   // `stop`, where given, is looked at between iterations of LABOR-i.

@@ -33,7 +33,7 @@ CudaNodeList CudaNodes::list() const {
 
 void CudaNodes::start_batch(std::span<const int64_t> seeds, std::span<const int64_t> rows) {
   if (!is_clean_) empty_table();
-  is_clean_ = false;
+  is_clean_ = has_rows_ = false;
   num_given_ = size_ = most_ = num_paths_ = 0;
   append(seeds, rows);
 }
@@ -46,9 +46,15 @@ void CudaNodes::append(std::span<const int64_t> nodes, std::span<const int64_t> 
   size_ = most_ = first + count;
   work_.copy(nodes_.reserve(work_, size_, first) + first, nodes.data(), count * kBytes);
   work_.kernels.insert(work_.device, list(), has_keys() ? 0 : first, size_, work_.stream);
-  has_rows_ = first > 0 ? has_rows_ : !rows.empty();
-  if (!rows.empty())
-    work_.copy(rows_.reserve(work_, size_, first) + first, rows.data(), count * kBytes);
+  set_rows(rows);
+}
+
+void CudaNodes::set_rows(std::span<const int64_t> rows) {
+  if (rows.empty()) return;
+  has_rows_ = true;
+  const int64_t count = std::ssize(rows), first = size_ - count;
+  work_.copy(rows_.reserve(work_, size_, first) + first, rows.data(),
+             count * int64_t{sizeof(int64_t)});
 }
 
 // Without its node a key would stay in the table, which grows by the keys that there are.

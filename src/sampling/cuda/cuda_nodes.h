@@ -31,8 +31,11 @@ class CudaNodes {
   // Between hops: leaves the first `size` nodes alone. The number of nodes must have been set.
   // append() must follow.
   void keep(int64_t size);
-  // Adds nodes that are not there; `rows` as of the seeds.
+  // Adds nodes that are not there; `rows` as of the seeds. The device then knows how many there
+  // are.
   void append(std::span<const int64_t> nodes, std::span<const int64_t> rows = {});
+  // Of a part of a graph, the rows of the last nodes.
+  void set_rows(std::span<const int64_t> rows);
   // Before `count` more sources are looked up in table().
   void reserve(int64_t count);
   // Of trees: takes the keys of the nodes at `range` apart, which are the destinations of a hop.
@@ -52,6 +55,7 @@ class CudaNodes {
   void finish_batch();
 
   [[nodiscard]] CudaNodeTable table() const;
+  [[nodiscard]] const int64_t* device_size() const { return device_size_; }
   [[nodiscard]] bool has_keys() const { return tree_keys_ != nullptr; }
   [[nodiscard]] int id_bits() const { return tree_keys_->id_bits(); }
   [[nodiscard]] const int64_t* ids() const { return nodes_.data(); }  // or keys

@@ -52,13 +52,9 @@ class CudaSampler::Engine {
       const std::vector<ListRange> destinations = driver_.destinations(hop_.sizes());
       driver_.add(hop_.sample(destinations, driver_.step_keys(), driver_.hop(), stop));
     }
-    std::vector<Array> n_id, trees;
-    for (CudaNodes& nodes : hop_.nodes()) {
-      n_id.push_back(work_.allocate(DType::kInt64, nodes.size()));
-      if (nodes.has_keys()) trees.push_back(work_.allocate(DType::kInt64, nodes.size()));
-      take(nodes, n_id.back(), nodes.has_keys() ? trees.back() : Array());
+    auto [n_id, trees] = hop_.take_lists();
+    for (CudaNodes& nodes : hop_.nodes())
       nodes.finish_batch();
-    }
     Minibatch batch = driver_.finish(std::move(n_id), std::move(trees));
     batch.seed_times = times;
     return batch;
@@ -70,17 +66,6 @@ class CudaSampler::Engine {
     tree_keys_[type].require(driver_.num_seeds());
     seed_keys_[type] = tree_keys_[type].keys(driver_.first_seed(type), driver_.seeds(type));
     nodes.start_batch(seed_keys_[type]);
-  }
-
-  void take(const CudaNodes& nodes, const Array& ids, const Array& trees) const {
-    if (!nodes.has_keys()) return work_.copy(ids.data, nodes.ids(), ids.bytes());
-    work_.kernels.split_keys(work_.device,
-                             {.keys = nodes.ids(),
-                              .count = nodes.size(),
-                              .id_bits = nodes.id_bits(),
-                              .ids = static_cast<int64_t*>(ids.data),
-                              .trees = static_cast<int64_t*>(trees.data)},
-                             work_.stream);
   }
 
   const std::shared_ptr<const CudaGraph> graph_;

@@ -53,8 +53,20 @@ def on_host(value):
     return value.as_subclass(torch.Tensor).detach().clone() if is_on_device(value) else value
 
 
+def page_locked(shape, dtype):
+    return torch.empty(shape, dtype=dtype)
+
+
+def staged(tensor):
+    return on_host(tensor)
+
+
 def free_bytes(device) -> int:
     return 1 << 40
+
+
+def new_stream(device) -> int:
+    return 0
 
 
 def wait_for(stream) -> None:

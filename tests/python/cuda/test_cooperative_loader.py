@@ -16,6 +16,7 @@ import ramet
 from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet.distributed import Cooperative, exchange
+from ramet.ranks.group import Group
 
 WORLD = 2
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 64, "shuffle": True, "seed": 5}
@@ -112,6 +113,20 @@ def compare_links(store: str, exclude: str | None) -> None:
         assert torch.equal(batch.edge_label_index.cpu(), expected.edge_label_index)
 
 
+def exchange_uneven() -> list:
+    """Of bytes that only rank 0 has on its device."""
+    if _core.cuda_backend() == "emulated":
+        emulated_devices.replace()
+    group = Group()
+    group.compare(dict)
+    data = np.arange(5, dtype=np.uint8) + 10 * group.rank
+    is_there = group.rank == 0
+    sent = devices.move(torch.from_numpy(data), devices.as_device(None)) if is_there else data
+    bytes_in, received = group.exchange(([2, 3], sent), group.progress(0, 0))
+    assert devices.is_on_device(received) == is_there
+    return [bytes_in, np.asarray(devices.on_host(received)).tolist()]
+
+
 def compare_provided(store: str, placement: str) -> None:
     """Rows of a Table on the ranks' devices."""
     emulated_devices.use_device()
@@ -199,6 +214,10 @@ def test_training_has_the_bits_of_the_cpu(gpu, world, store):
 @pytest.mark.parametrize("exclude", [None, "self"])
 def test_links(gpu, world, store, exclude):
     world.call(compare_links, store, exclude)
+
+
+def test_ids_of_a_rank_that_samples_on_its_cpu(gpu, world):
+    assert world.call(exchange_uneven) == [[[2, 2], [0, 1, 10, 11]], [[3, 3], [2, 3, 4, 12, 13, 14]]]
 
 
 @pytest.mark.parametrize("placement", ["chunked", "distributed"])
