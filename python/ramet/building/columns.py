@@ -112,7 +112,7 @@ def _numpy_type(what: str, column: Column, arrow_type) -> np.dtype:
 
     value_type = arrow_type.value_type if _width(arrow_type) is not None else arrow_type
     if pa.types.is_boolean(value_type):
-        return np.dtype(np.int8)
+        return np.dtype(np.bool_)
     if not (pa.types.is_integer(value_type) or pa.types.is_floating(value_type)):
         raise TypeError(f"{what}: column {column!r} is of {arrow_type}, expected numbers or text; time= takes times")
     return np.dtype(value_type.to_pandas_dtype())

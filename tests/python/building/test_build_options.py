@@ -198,13 +198,17 @@ def test_values_and_what_is_kept_of_them(tmp_path):
         "f": [1.0, None, 3.0],
         "m": pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.int64(), 2)),
         "y": ["no", None, "yes"],
+        "is": [True, False, True],
     }
-    nodes = of_type("a", [5, 6, 7], time="when", label="y", features={"kind": "kind", "feat": ["f", "m"]}, more=more)
+    features = {"kind": "kind", "feat": ["f", "m"], "mask": "is"}
+    nodes = of_type("a", [5, 6, 7], time="when", label="y", features=features, more=more)
     graph = build(tmp_path, [nodes])
     assert graph.table("time", "a").numpy().tolist() == [0, 1, 2]
     assert graph.table("kind", "a").numpy().tolist() == [0, 1, 0]
     assert graph.about("kind", "a") == {"categories": ["b", "a"]} and graph.about("time", "a") == {"unit": "s"}
     assert graph.table("label", "a").numpy().tolist() == [0, -1, 1]
+    mask = graph.table("mask", "a").numpy()
+    assert mask.dtype == bool and mask.tolist() == more["is"]
     np.testing.assert_array_equal(graph.table("feat", "a").numpy(), [[1, 1, 2], [np.nan, 3, 4], [3, 5, 6]])
     for label in (pa.array([7, None, 255], pa.uint8()), pa.array([7.0, None, 255.0])):
         graph = build(tmp_path, [of_type("a", [5, 6, 7], label="y", more={"y": label})])
