@@ -6,9 +6,10 @@ drawn: all in-edges of a row where rows are not sorted, and where each has a ran
 search, of about the logarithm of the degree. A weighted draw takes about two tries here: weights are random, and the
 largest of a row is twice their mean.
 
-Why some cost more than 3 times as much: LABOR needs a random word of each source. In rows that are not sorted, a code
-of every in-edge's time is read. With sorted rows, trees are disjoint, and each row is searched in memory that no cache
-holds.
+Why some cost more than 3 times as much: LABOR needs a random word of each source, and kappa two words of each in-edge
+or source. In rows that are not sorted, a code of every in-edge's time is read; for "last", an order of each row by time
+is searched and the positions of the latest are read, both in memory that no cache holds. With sorted rows, trees are
+disjoint, and each row is searched in such memory, too.
 """
 
 from __future__ import annotations

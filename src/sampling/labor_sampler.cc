@@ -15,12 +15,12 @@
 #include "kernels/cpu/isa_kernels.h"
 #include "labor_edges.h"
 #include "ramet/sampler.h"
+#include "word_bounds.h"
 
 namespace ramet {
 namespace {
 
 constexpr int64_t kSpan = int64_t{1} << 14;  // sources that a kernel looks at before they are taken
-constexpr int64_t kKeptBounds = 1024;        // of rows with fewer edges
 constexpr int64_t kTogether = 1024;          // sources with probabilities of their own
 
 // Index: of stored sources. Of one thread.
@@ -31,7 +31,8 @@ class LaborRule final : public EdgeRule {
       : task_(task),
         stored_(task.edges.indices.as<Index>()),
         draws_(draws),
-        edges_(task, draws.method.table) {}
+        edges_(task, draws.method.table),
+        bounds_(draws.source_keys.mixture) {}
 
   void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) override {
     take_each(task_, piece, *this, picks, sizes);
@@ -62,7 +63,8 @@ class LaborRule final : public EdgeRule {
       picks.take_read(stored_, degree, [&](int64_t j) { return row.begin + edges[j]; });
       return weigh_alike(degree, degree, picks);
     }
-    const WordBound bound = bound_of(degree);
+    WordBound& bound = bounds_.of(task_.fanout, degree);
+    bound.word = threshold_of(task_.fanout, degree);
     const int64_t before = picks.size();
     const auto scan = [&](const Index* sources, int64_t count, const auto& position_of) {
       uint32_t* const accepted = accepted_.data();
@@ -72,17 +74,6 @@ class LaborRule final : public EdgeRule {
     };
     for_each_span(row, edges, scan);
     weigh_alike(picks.size() - before, task_.fanout, picks);
-  }
-
-  // Of a row with so many edges. Those of mixed words are kept, since many rows have as many.
-  WordBound bound_of(int64_t degree) {
-    const Mixture& mixture = draws_.source_keys.mixture;
-    const uint64_t threshold = threshold_of(task_.fanout, degree);
-    if (mixture.plain || degree >= kKeptBounds) return word_bound(mixture, threshold);
-    bounds_.resize(kKeptBounds);
-    WordBound& bound = bounds_[static_cast<size_t>(degree)];
-    if (bound.word == 0) bound = word_bound(mixture, threshold);
-    return bound;
   }
 
   // Calls scan(sources, count, position_of) with spans of the edges; position_of(j) is the j-th's.
@@ -218,7 +209,7 @@ class LaborRule final : public EdgeRule {
   std::array<int64_t, kTogether> number_ = {};
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
   std::vector<Index> sources_;
-  std::vector<WordBound> bounds_;  // by number of edges
+  WordBounds bounds_;
 };
 
 }  // namespace

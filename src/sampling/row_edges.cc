@@ -116,7 +116,7 @@ int64_t RowEdges::find_by_times(int64_t position,
                                 const TimeSpan& allowed,
                                 uint32_t* found) const {
   const auto in = [&](const int64_t* times, int64_t size, uint32_t* out) {
-    return within_(allowed.first, allowed.last, times, size, out);
+    return within_.of64(allowed.first, allowed.last, times, size, out);
   };
   if (times_->of_edges != nullptr) return in(times_->of_edges + position, count, found);
   int64_t gathered[kGathered];
@@ -141,10 +141,8 @@ int64_t RowEdges::find_by_codes(int64_t position,
                                 uint32_t* found) const {
   const uint16_t* codes = codes_->data() + position;
   const auto [first, last, cuts_first, cuts_last] = span;
-  const auto any = [&](uint16_t code) { return within_.has16(code, codes, count); };
-  const bool all_are = !(cuts_first && any(first)) && !(cuts_last && any(last));
-  const int64_t size = within_(first, last, codes, count, found);
-  if (all_are) return size;
+  const auto [size, any_at_ends] = within_.of16(first, last, codes, count, found);
+  if (!any_at_ends || !(cuts_first || cuts_last)) return size;
   const auto is_not = [&, first = first, last = last](uint32_t x) {
     const bool at_end = codes[x] == first || codes[x] == last;
     return at_end && !allowed.contains(time(position + x));

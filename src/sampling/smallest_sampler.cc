@@ -17,6 +17,7 @@
 #include "smallest_edges.h"
 #include "weighted_rule.h"
 #include "weights.h"
+#include "word_bounds.h"
 
 namespace ramet {
 namespace {
@@ -34,7 +35,7 @@ constexpr std::array<int64_t, kSpan> kCounted = counted();
 class SmallestWordsRule final : public EdgeRule {
  public:
   SmallestWordsRule(const RelationRows& task, const DrawKeys& hop_keys)
-      : task_(task), hop_keys_(hop_keys), edges_(task) {}
+      : task_(task), hop_keys_(hop_keys), edges_(task), bounds_(hop_keys.mixture) {}
 
   void take(const PieceOfRows& piece, EdgePicks& picks, int64_t* sizes) override {
     take_each(task_, piece, *this, picks, sizes);
@@ -70,23 +71,14 @@ class SmallestWordsRule final : public EdgeRule {
                       const EdgeNumbers& edges,
                       const Row& row,
                       EdgePicks& picks) {
-    const int64_t k = task_.fanout, size = scan(keys, bound_of(edges.size()), edges, 0);
+    const int64_t k = task_.fanout;
+    const int64_t size = scan(keys, bounds_.of(some_more(k), edges.size()), edges, 0);
     if (size < k || size > kMaxRanked) return false;
     for (size_t e = 0; e < static_cast<size_t>(size); ++e)
       number_[e] = fraction_of(word_[e]);
     if (smallest_(number_.data(), size, k, index_.data()) != k) return false;
     picks.take(k, [&](int64_t e) { return row.begin + edges[index_[static_cast<size_t>(e)]]; });
     return true;
-  }
-
-  // Of `count` edges, kept since many rows have as many.
-  const WordBound& bound_of(int64_t count) {
-    WordBound& bound = bounds_[static_cast<size_t>(count)];
-    const int64_t wanted = some_more(task_.fanout);
-    if (bound.word == 0)
-      bound = word_bound(hop_keys_.mixture,
-                         wanted < count ? threshold_of(wanted, count) : ~uint64_t{0});
-    return bound;
   }
 
   // Of up to kSpan edges from the first-th on, those whose words are within a bound: in index_ and
@@ -124,7 +116,7 @@ class SmallestWordsRule final : public EdgeRule {
   std::array<uint64_t, kSpan + kLaborPadding> word_ = {};
   std::array<int64_t, kSpan> x_ = {};
   std::vector<NumberedEdge<uint64_t>> found_;
-  std::vector<WordBound> bounds_ = std::vector<WordBound>(kSpan + 1);  // by number of edges
+  WordBounds bounds_;
 };
 
 // Once as many rows were drawn from as there are; nullptr before.

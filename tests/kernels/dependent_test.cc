@@ -193,6 +193,25 @@ TEST_CASE("every lanes type makes the same words") {
   }
 }
 
+TEST_CASE("a word that is as large as the bound is within it") {
+  const int64_t value = 0;
+  std::array<uint32_t, 1 + kLaborPadding> accepted;
+  const std::vector<uint64_t> all = words(1 << 13);
+  for (const Mixture& mixture : {mixture_of(1, 2), mixture_of(1, 64), mixture_of(1, 1ULL << 60)}) {
+    int wrong = 0;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const uint64_t next = all[mix64(i) % all.size()];
+      const DrawKeys keys{unabsorb(all[i], 0), unabsorb(next, 0), mixture};
+      const uint64_t word = draw_word(keys, 0);
+      for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
+        wrong += kernel(keys, word, &value, 1, accepted.data()) != 1;
+        if (word > 0) wrong += kernel(keys, word - 1, &value, 1, accepted.data()) != 0;
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("the weights turn by a right angle in a block") {
   CHECK(mixture_of(0, 8).plain);
   for (const uint64_t kappa : {1ULL, 2ULL, 3ULL, 8ULL, 1000ULL, 1ULL << 60}) {

@@ -32,13 +32,17 @@ TEST_CASE_TEMPLATE("every kernel finds the values in a range, of any signs and t
           for (size_t i = 0; i < values.size(); ++i)
             if (first <= values[i] && values[i] <= last)
               expected.push_back(static_cast<uint32_t>(i));
-          found.resize(
-              static_cast<size_t>(within(first, last, values.data(), count, found.data())));
-          REQUIRE(found == expected);
+          int64_t size = 0;
           if constexpr (sizeof(Value) == 2) {
-            const bool has = std::find(values.begin(), values.end(), first) != values.end();
-            REQUIRE(within.has16(first, values.data(), count) == has);
+            const auto is_end = [&](Value value) { return value == first || value == last; };
+            const FoundCodes codes = within.of16(first, last, values.data(), count, found.data());
+            size = codes.count;
+            REQUIRE(codes.any_at_ends == std::any_of(values.begin(), values.end(), is_end));
+          } else {
+            size = within.of64(first, last, values.data(), count, found.data());
           }
+          found.resize(static_cast<size_t>(size));
+          REQUIRE(found == expected);
         }
       }
     }

@@ -24,7 +24,10 @@ struct PlainLabor {
       : keys(PlainKeys<L>::fill(source_keys)), bound(L::fill64(threshold)) {}
 
   // One bit for each of the sources, set where it is accepted.
-  [[gnu::always_inline]] uint32_t accepted(U64 source) const {
+  [[gnu::always_inline]] uint32_t accepted(U64 low, U64 high) const {
+    return of_half(low) | of_half(high) << (L::kCount / 2);
+  }
+  [[gnu::always_inline]] uint32_t of_half(U64 source) const {
     return L::at_most(keys.draw(stream_of<L>(source)), bound);
   }
 
@@ -32,33 +35,26 @@ struct PlainLabor {
   U64 bound;
 };
 
-// Normals take most of the time of a mixed word, so they are spared where WordBound's corners are
+// Normals take most of the time of a mixed word, so they are spared where WordBound's table is
 // enough.
 template <typename L>
 struct DependentLabor {
   using U64 = typename L::U64;
 
   DependentLabor(const DrawKeys& source_keys, const WordBound& bound)
-      : keys(DependentKeys<L>::fill(source_keys)) {
-    for (int c = 0; c < kCorners; ++c) {
-      now[c] = L::fill64(bound.now[c]);
-      next[c] = L::fill64(bound.next[c]);
-    }
-  }
+      : keys(DependentKeys<L>::fill(source_keys)), most_next(bound.next) {}
 
-  // Of all sources that are accepted, and of some others: the upper bits of words do. From corner
-  // to corner `now` falls, and `next` rises.
-  [[gnu::always_inline]] uint32_t accepted(U64 source) const {
-    const U64 stream = stream_of<L>(source);
-    const U64 word = keys.now.draw_top(stream);
-    U64 most = L::fill64(~uint64_t{0});
-    for (int c = kCorners - 1; c >= 0; --c)
-      most = L::if_at_most(word, now[c], most, next[c]);
-    return L::at_most(keys.next.draw_top(stream), most);
+  // Of all sources that are accepted, and of some others: the upper bits of words do.
+  [[gnu::always_inline]] uint32_t accepted(U64 low, U64 high) const {
+    const U64 of_low = stream_of<L>(low), of_high = stream_of<L>(high);
+    const auto now = L::upper31(keys.now.draw_top(of_low), keys.now.draw_top(of_high));
+    const auto next = L::upper31(keys.next.draw_top(of_low), keys.next.draw_top(of_high));
+    const auto raised = L::float_of31(L::max32(now, L::fill32(kLeastNow)));
+    return at_most32<L>(next, most_next.of(L::exponent_and_half(raised)));
   }
 
   DependentKeys<L> keys;
-  U64 now[kCorners], next[kCorners];
+  typename L::Table32 most_next;
 };
 
 // The offsets of the sources for which lanes.accepted() has a bit; returns how many there are.
@@ -70,18 +66,16 @@ int64_t pack_accepted(const Lanes& lanes, const Index* sources, int64_t count, u
   int64_t i = 0;
   for (; i + L::kCount <= count; i += L::kCount) {
     if (i + kLaborAhead < count) __builtin_prefetch(sources + i + kLaborAhead, 0, 2);
-    const uint32_t low = lanes.accepted(L::load_ids(sources + i));
-    const uint32_t high = lanes.accepted(L::load_ids(sources + i + kHalf));
-    out += L::pack(out, low | high << kHalf, offset);
+    const uint32_t bits =
+        lanes.accepted(L::load_ids(sources + i), L::load_ids(sources + i + kHalf));
+    out += L::pack(out, bits, offset);
     offset = L::add32(offset, L::fill32(L::kCount));
   }
   if (i < count) {
     const int left = static_cast<int>(count - i);
-    const uint32_t low = lanes.accepted(L::load_ids(sources + i, left));
-    const uint32_t high =
-        left > kHalf ? lanes.accepted(L::load_ids(sources + i + kHalf, left - kHalf)) : 0;
-    const uint32_t inside = (1U << left) - 1;
-    out += L::pack(out, (low | high << kHalf) & inside, offset);
+    const auto low = L::load_ids(sources + i, left);
+    const auto high = left > kHalf ? L::load_ids(sources + i + kHalf, left - kHalf) : low;
+    out += L::pack(out, lanes.accepted(low, high) & ((1U << left) - 1), offset);
   }
   return out - accepted;
 }

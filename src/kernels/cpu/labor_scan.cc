@@ -1,6 +1,8 @@
 #include "labor_scan.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 #include <type_traits>
 
@@ -97,24 +99,40 @@ ShareBlock block_of_shares(const Weight* weights, int64_t count, double sum, dou
   return block;
 }
 
+constexpr double kAnyNormal = 11.9;  // larger than any of a word
+
+// Ranges ascend from kLeastNow on.
+constexpr size_t range_of(size_t r) {
+  constexpr size_t kFirst = 2 * (127 + std::bit_width(kLeastNow) - 1);
+  return (kFirst + r) % kNowRanges;
+}
+
+// By range, of its least word: that as a float may be rounded up.
+std::array<double, kNowRanges> largest_normals() {
+  std::array<double, kNowRanges> normals = {};
+  for (size_t r = 0; r < kNowRanges; ++r) {
+    const uint64_t least = (uint64_t{kLeastNow} << 33) / 2 * (2 + r % 2) << r / 2;
+    normals[r] = normal_of_word<Scalar>(least - (least >> 20));
+  }
+  return normals;
+}
+
 }  // namespace
 
 WordBound mixed_word_bound(const Mixture& mixture, uint64_t word) {
-  constexpr uint64_t kWorthCorners = uint64_t{3} << 62;  // of larger words most are accepted
-  constexpr uint64_t kSlack = uint64_t{1} << 14;         // more than words and normals are off by
-  constexpr uint64_t kTopSlack = uint64_t{1} << 34;      // and words with their upper 31 bits alone
-  WordBound bound{word, {}, {}};
-  std::fill_n(bound.now, kCorners, ~uint64_t{0});
-  std::fill_n(bound.next, kCorners, ~uint64_t{0});
-  if (word > kWorthCorners) return bound;
-  const double z = normal_of_word<Scalar>(word + kSlack);
-  const auto word_of = [](double normal) {
-    return word_of_normal<Scalar>(normal - 1e-6) + kTopSlack;
-  };
-  for (int c = 0; c < kCorners; ++c) {
-    const double along = c - (kCorners - 1) / 2.0;
-    bound.now[c] = word_of(z * mixture.cos + along * mixture.sin);
-    bound.next[c] = word_of(z * mixture.sin - along * mixture.cos);
+  constexpr uint64_t kWorthBounds = uint64_t{3} << 62;  // of larger words most are accepted
+  constexpr uint64_t kSlack = uint64_t{1} << 14;        // more than words and
+  constexpr double kNormalSlack = 1e-6;                 // normals are off by
+  constexpr uint32_t kAll = 0x7fffffff;
+  static const std::array<double, kNowRanges> most_now = largest_normals();
+  WordBound bound{word, {}};
+  std::fill_n(bound.next, kNowRanges, kAll);
+  if (word > kWorthBounds) return bound;
+  const double z = normal_of_word<Scalar>(word + kSlack) - kNormalSlack;
+  for (size_t r = 1; r < kNowRanges; ++r) {
+    const double least_next = (z - mixture.cos * most_now[r]) / mixture.sin;
+    const uint64_t most = word_of_normal<Scalar>(std::clamp(least_next, -kAnyNormal, kAnyNormal));
+    bound.next[range_of(r)] = std::min(kAll, static_cast<uint32_t>(most >> 33) + 1);
   }
   return bound;
 }

@@ -25,17 +25,20 @@ inline constexpr double kProbableSlack = 1 + 0x1p-40;  // more than products are
 inline constexpr int64_t kLaborAhead = 512;
 
 // The largest word that is accepted. A mixed word needs normals, unless a look at its two words is
-// enough: cos n0 + sin n1 stays below z where n0 < a and n1 < b for a corner (a, b) of the line
-// cos a + sin b = z. Words are upper tails, so both are above the corner's words then, in `now` and
-// `next`. With four corners hardly more sources remain than are accepted.
-inline constexpr int kCorners = 4;
+// enough: it is accepted where cos n0 + sin n1 is at least z. So the least first word of a range
+// bounds n1, and the second word, for the whole range. With two ranges to an octave of first words
+// about a fifth more sources remain than are accepted.
+inline constexpr int kNowRanges = 32;
+inline constexpr uint32_t kLeastNow = 1 << 15;  // what is below is in the lowest range
 struct WordBound {
   uint64_t word;
-  uint64_t now[kCorners], next[kCorners];  // from corner to corner `now` falls, and `next` rises
+  // The largest of the second word, by exponent and half of the first one as a float, modulo
+  // kNowRanges. Of both words the upper 31 bits count.
+  uint32_t next[kNowRanges];
 };
 [[nodiscard]] WordBound mixed_word_bound(const Mixture& mixture, uint64_t word);
 [[nodiscard]] inline WordBound word_bound(const Mixture& mixture, uint64_t word) {
-  return mixture.plain ? WordBound{word, {}, {}} : mixed_word_bound(mixture, word);
+  return mixture.plain ? WordBound{word, {}} : mixed_word_bound(mixture, word);
 }
 
 // Writes the offsets of the accepted of `count` sources (fewer than 2^32) to `accepted`, ascending,

@@ -33,10 +33,16 @@ typename L::U64 scale(typename L::U64 r, typename L::U64 n) {
   return L::add64(high, L::template shift_right<32>(low));
 }
 
-// Whether `a` is at most `b` in all 32-bit lanes.
+// A bit for each 32-bit lane where `a` is at most `b`.
+template <typename L>
+uint32_t at_most32(typename L::U32 a, typename L::U32 b) {
+  return L::bits(L::is_equal(L::max32(a, b), b));
+}
+
+// Whether that is so in all lanes.
 template <typename L>
 bool all_at_most(typename L::U32 a, typename L::U32 b) {
-  return L::bits(L::is_equal(L::max32(a, b), b)) == (1U << L::kCount) - 1;
+  return at_most32<L>(a, b) == (1U << L::kCount) - 1;
 }
 
 }  // namespace ramet

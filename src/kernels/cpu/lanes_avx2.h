@@ -121,17 +121,38 @@ struct Avx2 {
   }
   static F64 last_f64(F64 a) { return _mm256_permute4x64_pd(a, _MM_SHUFFLE(3, 3, 3, 3)); }
   static void store_f64(double* p, F64 a) { _mm256_storeu_pd(p, a); }
-  // ~word >> 33 of the words of both.
-  static F32 below_top(U64 low, U64 high) {
+  // word >> 33 of the words of both.
+  static U32 upper31(U64 low, U64 high) {
     const __m256 odd = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high),
                                          _MM_SHUFFLE(3, 1, 3, 1));
     const U32 top = _mm256_permute4x64_epi64(as_u32(odd), _MM_SHUFFLE(3, 1, 2, 0));
-    return _mm256_cvtepi32_ps(_mm256_srli_epi32(bit_xor(top, fill64(~uint64_t{0})), 1));
+    return _mm256_srli_epi32(top, 1);
   }
+  static F32 float_of31(U32 a) { return _mm256_cvtepi32_ps(a); }
+  static U32 exponent_and_half(F32 a) { return _mm256_srli_epi32(as_u32(a), 22); }
   // A bit for each 32-bit lane with a < b.
   static uint32_t less_f32(F32 a, F32 b) {
     return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)));
   }
+
+  // 32 values, of which of() gives the one that the lower 5 bits of each lane are the number of.
+  struct Table32 {
+    explicit Table32(const uint32_t* p) {
+      for (int i = 0; i < 4; ++i)
+        eight[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8 * i));
+    }
+    [[nodiscard]] U32 of(U32 number) const {
+      const F32 by_bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(number, 28));
+      const F32 by_bit4 = _mm256_castsi256_ps(_mm256_slli_epi32(number, 27));
+      const auto eighth = [&](int i) {
+        return _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(eight[i], number));
+      };
+      const F32 low = _mm256_blendv_ps(eighth(0), eighth(1), by_bit3);
+      const F32 high = _mm256_blendv_ps(eighth(2), eighth(3), by_bit3);
+      return _mm256_castps_si256(_mm256_blendv_ps(low, high, by_bit4));
+    }
+    U32 eight[4];
+  };
 
   static Truth nowhere() { return _mm256_setzero_si256(); }
   static Truth is_equal(U32 a, U32 b) { return _mm256_cmpeq_epi32(a, b); }
@@ -182,9 +203,11 @@ struct Avx2 {
   // A bit for each with v - first <= width.
   static uint32_t within16(U32 v, U32 first, U32 width) {
     const U32 shifted = _mm256_sub_epi16(v, first);
-    const U32 is_within = _mm256_cmpeq_epi16(_mm256_min_epu16(shifted, width), shifted);
-    return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(
-        _mm256_castsi256_si128(is_within), _mm256_extracti128_si256(is_within, 1))));
+    return bits16(_mm256_cmpeq_epi16(_mm256_min_epu16(shifted, width), shifted));
+  }
+  // Of those that are `a` or `b`.
+  static uint32_t equal_either16(U32 v, U32 a, U32 b) {
+    return bits16(either(_mm256_cmpeq_epi16(v, a), _mm256_cmpeq_epi16(v, b)));
   }
 
   // A bit for each 64-bit lane.
@@ -193,10 +216,6 @@ struct Avx2 {
   }
   static uint32_t at_most_f64(F64 a, F64 b) {
     return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LE_OQ)));
-  }
-  // a <= b ? yes : no
-  static U64 if_at_most(U64 a, U64 b, U64 yes, U64 no) {
-    return _mm256_blendv_epi8(yes, no, above(a, b));
   }
   // counts + (a < b ? 1 : 0)
   static U64 count_less(U64 counts, F64 a, F64 b) {
@@ -219,6 +238,10 @@ struct Avx2 {
   }
 
  private:
+  static uint32_t bits16(U32 truth) {
+    return static_cast<uint32_t>(_mm_movemask_epi8(
+        _mm_packs_epi16(_mm256_castsi256_si128(truth), _mm256_extracti128_si256(truth, 1))));
+  }
   static U64 above(U64 a, U64 b) {
     const U64 sign = fill64(uint64_t{1} << 63);  // there is a comparison of signed numbers alone
     return _mm256_cmpgt_epi64(bit_xor(a, sign), bit_xor(b, sign));

@@ -109,14 +109,23 @@ struct Avx512 {
   }
   static F64 last_f64(F64 a) { return _mm512_permutexvar_pd(_mm512_set1_epi64(7), a); }
   static void store_f64(double* p, F64 a) { _mm512_storeu_pd(p, a); }
-  // ~word >> 33 of the words of both.
-  static F32 below_top(U64 low, U64 high) {
+  // word >> 33 of the words of both.
+  static U32 upper31(U64 low, U64 high) {
     const U32 odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-    const U32 top = _mm512_permutex2var_epi32(low, odd, high);
-    return _mm512_cvtepi32_ps(_mm512_srli_epi32(bit_xor(top, fill64(~uint64_t{0})), 1));
+    return _mm512_srli_epi32(_mm512_permutex2var_epi32(low, odd, high), 1);
   }
+  static F32 float_of31(U32 a) { return _mm512_cvtepi32_ps(a); }
+  static U32 exponent_and_half(F32 a) { return _mm512_srli_epi32(as_u32(a), 22); }
   // A bit for each 32-bit lane with a < b.
   static uint32_t less_f32(F32 a, F32 b) { return widened(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)); }
+
+  // 32 values, of which of() gives the one that the lower 5 bits of each lane are the number of.
+  struct Table32 {
+    explicit Table32(const uint32_t* p)
+        : low(_mm512_loadu_si512(p)), high(_mm512_loadu_si512(p + 16)) {}
+    [[nodiscard]] U32 of(U32 number) const { return _mm512_permutex2var_epi32(low, number, high); }
+    U32 low, high;
+  };
 
   static Truth nowhere() { return 0; }
   static Truth is_equal(U32 a, U32 b) { return _mm512_cmpeq_epi32_mask(a, b); }
@@ -152,6 +161,10 @@ struct Avx512 {
   static uint32_t within16(U32 v, U32 first, U32 width) {
     return widened(_mm512_cmple_epu16_mask(_mm512_sub_epi16(v, first), width));
   }
+  // Of those that are `a` or `b`.
+  static uint32_t equal_either16(U32 v, U32 a, U32 b) {
+    return widened(_mm512_cmpeq_epi16_mask(v, a) | _mm512_cmpeq_epi16_mask(v, b));
+  }
   // A mask as a number, in a general register from here on: GCC 12 may store the 8 bits of a mask
   // register, and later load 32.
   static uint32_t widened(uint32_t mask) {
@@ -166,10 +179,6 @@ struct Avx512 {
   static uint32_t at_most(U64 a, U64 b) { return widened(_mm512_cmple_epu64_mask(a, b)); }
   static uint32_t at_most_f64(F64 a, F64 b) {
     return widened(_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ));
-  }
-  // a <= b ? yes : no
-  static U64 if_at_most(U64 a, U64 b, U64 yes, U64 no) {
-    return _mm512_mask_blend_epi64(_mm512_cmple_epu64_mask(a, b), no, yes);
   }
   // counts + (a < b ? 1 : 0)
   static U64 count_less(U64 counts, F64 a, F64 b) {

@@ -111,12 +111,27 @@ struct Neon {
   static F64 running_f64(F64 a) { return add_f64(a, vextq_f64(fill_f64(0), a, 1)); }
   static F64 last_f64(F64 a) { return vdupq_laneq_f64(a, 1); }
   static void store_f64(double* p, F64 a) { vst1q_f64(p, a); }
-  // ~word >> 33 of the words of both.
-  static F32 below_top(U64 low, U64 high) {
-    return vcvtq_f32_u32(vshrq_n_u32(vmvnq_u32(vuzp2q_u32(as32(low), as32(high))), 1));
+  // word >> 33 of the words of both.
+  static U32 upper31(U64 low, U64 high) {
+    return of32(vshrq_n_u32(vuzp2q_u32(as32(low), as32(high)), 1));
   }
+  static F32 float_of31(U32 a) { return vcvtq_f32_u32(as32(a)); }
+  static U32 exponent_and_half(F32 a) { return of32(vshrq_n_u32(as32(as_u32(a)), 22)); }
   // A bit for each 32-bit lane with a < b.
   static uint32_t less_f32(F32 a, F32 b) { return bits(of32(vcltq_f32(a, b))); }
+
+  // 32 values, of which of() gives the one that the lower 5 bits of each lane are the number of.
+  struct Table32 {
+    explicit Table32(const uint32_t* p) : of_number(p) {}
+    [[nodiscard]] U32 of(U32 number) const {
+      alignas(16) uint32_t of_lane[4];
+      store(of_lane, number);
+      for (uint32_t& value : of_lane)
+        value = of_number[value & 31];
+      return load(of_lane);
+    }
+    const uint32_t* of_number;
+  };
 
   static Truth nowhere() { return fill64(0); }
   static Truth is_equal(U32 a, U32 b) { return of32(vceqq_u32(as32(a), as32(b))); }
@@ -155,19 +170,16 @@ struct Neon {
   static U32 fill16(uint16_t v) { return vreinterpretq_u64_u16(vdupq_n_u16(v)); }
   // A bit for each with v - first <= width.
   static uint32_t within16(U32 v, U32 first, U32 width) {
-    constexpr uint16_t kBits[] = {1, 2, 4, 8, 16, 32, 64, 128};
-    const uint16x8_t shifted = vsubq_u16(vreinterpretq_u16_u64(v), vreinterpretq_u16_u64(first));
-    const uint16x8_t is_within = vcleq_u16(shifted, vreinterpretq_u16_u64(width));
-    return vaddvq_u16(vandq_u16(is_within, vld1q_u16(kBits)));
+    return bits16(vcleq_u16(vsubq_u16(as16(v), as16(first)), as16(width)));
+  }
+  // Of those that are `a` or `b`.
+  static uint32_t equal_either16(U32 v, U32 a, U32 b) {
+    return bits16(vorrq_u16(vceqq_u16(as16(v), as16(a)), vceqq_u16(as16(v), as16(b))));
   }
 
   // A bit for each 64-bit lane.
   static uint32_t at_most(U64 a, U64 b) { return bits_of64(vcleq_u64(a, b)); }
   static uint32_t at_most_f64(F64 a, F64 b) { return bits_of64(vcleq_f64(a, b)); }
-  // a <= b ? yes : no
-  static U64 if_at_most(U64 a, U64 b, U64 yes, U64 no) {
-    return vbslq_u64(vcleq_u64(a, b), yes, no);
-  }
   // counts + (a < b ? 1 : 0)
   static U64 count_less(U64 counts, F64 a, F64 b) { return vsubq_u64(counts, vcltq_f64(a, b)); }
   static U32 iota32() {
@@ -189,6 +201,11 @@ struct Neon {
   }
 
  private:
+  static uint16x8_t as16(U32 v) { return vreinterpretq_u16_u64(v); }
+  static uint32_t bits16(uint16x8_t truth) {
+    constexpr uint16_t kBits[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    return vaddvq_u16(vandq_u16(truth, vld1q_u16(kBits)));
+  }
   static uint32_t bits_of64(Truth truth) {
     const uint32x2_t lanes = vmovn_u64(truth);
     return (vget_lane_u32(lanes, 0) & 1) | (vget_lane_u32(lanes, 1) & 2);

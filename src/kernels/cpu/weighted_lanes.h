@@ -162,8 +162,9 @@ int64_t candidates_by_keys(const DrawKeys& keys,
   const Keys lanes = Keys::fill(keys);
   const ScaledWeights<L> scaled(bound);
   const auto bits_at = [&](int64_t i, auto most) {  // 2^31 a, rounded down
-    const auto a = L::below_top(lanes.draw_top(L::load(streams + i)),
+    const auto top = L::upper31(lanes.draw_top(L::load(streams + i)),
                                 lanes.draw_top(L::load(streams + i + kLaneDoubles<L>)));
+    const auto a = L::float_of31(L::bit_xor(top, L::fill32(0x7fffffff)));
     const auto half = L::mul_f32(a, L::fill_f32(0x1p-32F));
     return L::less_f32(L::add_f32(a, L::mul_f32(a, half)), most);
   };

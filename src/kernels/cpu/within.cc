@@ -1,5 +1,7 @@
 #include "within.h"
 
+#include <algorithm>
+
 namespace ramet {
 namespace {
 
@@ -14,17 +16,17 @@ int64_t find_within(Value first, Value last, const Value* values, int64_t count,
   return size;
 }
 
-bool has_value(uint16_t value, const uint16_t* values, int64_t count) {
-  uint16_t found = 0;
-  for (int64_t i = 0; i < count; ++i)
-    found |= static_cast<uint16_t>(values[i] == value);
-  return found != 0;
+FoundCodes find_codes_within(
+    uint16_t first, uint16_t last, const uint16_t* values, int64_t count, uint32_t* found) {
+  const bool any = std::any_of(values, values + count,
+                               [=](uint16_t value) { return value == first || value == last; });
+  return {find_within(first, last, values, count, found), any};
 }
 
 }  // namespace
 
 Within within_portable() {
-  return {find_within<int64_t>, find_within<uint16_t>, has_value};
+  return {find_within<int64_t>, find_codes_within};
 }
 
 }  // namespace ramet

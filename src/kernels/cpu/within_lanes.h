@@ -13,7 +13,10 @@ template <typename L>
 struct WithinLanes {
   using U64 = typename L::U64;
 
-  [[nodiscard]] uint32_t accepted(U64 value) const {
+  [[nodiscard]] uint32_t accepted(U64 low, U64 high) const {
+    return are_within(low) | are_within(high) << (L::kCount / 2);
+  }
+  [[nodiscard]] uint32_t are_within(U64 value) const {
     return L::at_most(L::add64(value, minus_first), width);
   }
 
@@ -28,47 +31,35 @@ int64_t find_within64(
   return pack_accepted<L>(lanes, values, count, found);
 }
 
-// Calls body(mask) for 2 * L::kCount values after another, with a bit for each in the range.
-template <typename L, typename Body>
-[[gnu::always_inline]] inline void for_each_mask16(
-    uint16_t first, uint16_t last, const uint16_t* values, int64_t count, const Body& body) {
-  constexpr int kTogether = 2 * L::kCount;
-  const auto low = L::fill16(first), width = L::fill16(static_cast<uint16_t>(last - first));
-  int64_t i = 0;
-  for (; i + kTogether <= count; i += kTogether)
-    body(L::within16(L::load16(values + i), low, width));
-  const int left = static_cast<int>(count - i);
-  if (left == 0) return;
-  const uint32_t inside = (1U << left) - 1;
-  body(inside & L::within16(L::load16(values + i, left), low, width));
-}
-
 template <typename L>
-int64_t find_within16(
+FoundCodes find_within16(
     uint16_t first, uint16_t last, const uint16_t* values, int64_t count, uint32_t* found) {
+  constexpr int kTogether = 2 * L::kCount;
   constexpr uint32_t kHalf = (1U << L::kCount) - 1;
+  const auto low = L::fill16(first), high = L::fill16(last);
+  const auto width = L::fill16(static_cast<uint16_t>(last - first));
   const auto step = L::fill32(L::kCount);
   auto number = L::iota32();
-  uint32_t* out = found;
-  for_each_mask16<L>(first, last, values, count, [&](uint32_t mask) {
+  uint32_t *out = found, any_at_ends = 0;
+  const auto take = [&](auto value, uint32_t inside) {
+    const uint32_t mask = inside & L::within16(value, low, width);
+    any_at_ends |= inside & L::equal_either16(value, low, high);
     out += L::pack(out, mask & kHalf, number);
     number = L::add32(number, step);
     out += L::pack(out, mask >> L::kCount, number);
     number = L::add32(number, step);
-  });
-  return out - found;
-}
-
-template <typename L>
-bool has16_lanes(uint16_t value, const uint16_t* values, int64_t count) {
-  uint32_t any = 0;
-  for_each_mask16<L>(value, value, values, count, [&](uint32_t mask) { any |= mask; });
-  return any != 0;
+  };
+  int64_t i = 0;
+  for (; i + kTogether <= count; i += kTogether)
+    take(L::load16(values + i), ~0U);
+  if (const int left = static_cast<int>(count - i); left > 0)
+    take(L::load16(values + i, left), (1U << left) - 1);
+  return {out - found, any_at_ends != 0};
 }
 
 template <typename L>
 Within within_lanes() {
-  return {find_within64<L>, find_within16<L>, has16_lanes<L>};
+  return {find_within64<L>, find_within16<L>};
 }
 
 }  // namespace ramet
