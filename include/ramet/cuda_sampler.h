@@ -46,8 +46,8 @@ class CudaGraph {
   using EdgeGroups = std::vector<std::vector<int64_t>>;
   // A topology in place with copies of these groups in device memory; itself where there are none.
   // All callers that have `in_place` share the first such one, as long as it lives: `choose` is not
-  // called then. kNoSpace as above, kInvalidArgument for a topology that is not in place, and for a
-  // group that the edge type does not have all of.
+  // called then. kNoSpace as above, kInvalidArgument for a topology that is not in place, for
+  // groups in another order or twice, and for a group that the edge type does not have all of.
   [[nodiscard]] static std::shared_ptr<const CudaGraph> with_copies(
       const std::shared_ptr<const CudaGraph>& in_place, const std::function<EdgeGroups()>& choose);
   // Bytes of device memory that a copy needs, with the weights and times that are sampled by.

@@ -270,6 +270,7 @@ TEST_CASE("copies are of groups that there are") {
   };
   check_refused({{7}}, "group 7 of in-edges of edge type");
   check_refused({{-1}}, "expected at most 6");
+  check_refused({{1, 4, 4}}, "comes after group 4, expected ascending groups");
   check_refused({}, "of 0 edge types, expected 1");
   test::check_throws(ErrorCode::kInvalidArgument, {"'device', expected 'in_place'"}, [&] {
     (void)CudaGraph::with_copies(CudaGraph::create(graph, 0, Location::kDevice),

@@ -60,7 +60,7 @@ def _costs(of: Estimate) -> list[tuple[str, str, str]]:
         ("  store", size(by_use["store"]), "mapped, once for all processes"),
         ("  loader", size(by_use["loader"]), f"batches made ahead and caches, {processes}"),
         ("  model", size(by_use["model"]), f"outputs of hidden layers of {of.hidden} float32, and gradients"),
-        ("device memory", size(of.device_memory), "with a device: tables, batches and the model; no copies of in-edges"),
+        ("device memory", size(of.device_memory), "with a device: tables, batches, the model; no copies of in-edges"),
         ("disk", size(of.disk), "files of the store"),
         ("epoch", f"{of.seconds_per_epoch:,.1f} s", f"{batches}, without training"),
     ]

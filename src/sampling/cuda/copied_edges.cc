@@ -30,6 +30,9 @@ class Copies {
       if (groups[slot] < 0 || groups[slot] >= whole)
         throw_invalid("group ", groups[slot], " of in-edges of edge type '", edges.encoded,
                       "', expected at most ", whole - 1);
+      if (slot > 0 && groups[slot] <= groups[slot - 1])
+        throw_invalid("group ", groups[slot], " of in-edges of edge type '", edges.encoded,
+                      "' comes after group ", groups[slot - 1], ", expected ascending groups");
       slots[static_cast<size_t>(groups[slot])] = static_cast<int32_t>(slot);
     }
     slots_ = copy_on(device, slots.data(), std::ssize(slots) * int64_t{sizeof(int32_t)});
