@@ -25,6 +25,7 @@ inline constexpr int64_t kCudaRouted = 256;  // nodes of a block, one for a thre
 constexpr int64_t cuda_route_counts(int64_t num_nodes, int64_t parts) {
   return (num_nodes + kCudaRouted - 1) / kCudaRouted * parts;
 }
+
 struct CudaRouteArgs {
   CudaOwners owners;
   const int64_t* nodes;  // ids; keys of disjoint trees, which end with so many bits of an id

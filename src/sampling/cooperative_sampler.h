@@ -40,8 +40,8 @@ namespace ramet {
 // Throws kInvalidArgument unless `membership` covers `graph`.
 void check(const Membership& membership, const Graph& graph);
 
-// The device that draws; graph: nullptr where processors do. Messages that it writes are in its
-// memory, and so must be what arrives for them.
+// The device that draws; graph: nullptr where processors do. Messages of a hop's sources may be in
+// its memory. What arrives for a message is where that was.
 struct DrawingDevice {
   std::shared_ptr<const CudaGraph> graph = nullptr;
   std::shared_ptr<DevicePool> pool = nullptr;

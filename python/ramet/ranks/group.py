@@ -146,13 +146,20 @@ def keep(work, *tensors) -> None:
     _under_way.append((work, *tensors))
 
 
-def exchange(message: tuple | None, progress: Progress, members: list[int], process_group: dist.ProcessGroup) -> tuple:
+def exchange(
+    message: tuple | None,
+    progress: Progress,
+    members: list[int],
+    process_group: dist.ProcessGroup,
+    *,
+    on_devices: bool = True,
+) -> tuple:
     """Sends (bytes for each rank, uint8 array, or tensor of a device) and returns what came from each, in the same
     form. ValueError, on every rank, where another one is at another step: their messages would fit together by
     chance at most. RuntimeError, on every rank, where one has no message: it has failed. NCCL moves tensors of devices
-    if all ranks have one. process_group: that of `members`, ranks of the world."""
+    if all ranks have one, and want that: on_devices. process_group: that of `members`, ranks of the world."""
     bytes_out, data = message or ([FAILED] * len(members), None)
-    heads = torch.tensor([[count, isinstance(data, torch.Tensor), *progress] for count in bytes_out])
+    heads = torch.tensor([[count, on_devices and isinstance(data, torch.Tensor), *progress] for count in bytes_out])
     incoming = torch.empty_like(heads)
     with naming_ended(process_group):
         dist.all_to_all_single(incoming, heads, group=process_group)

@@ -87,7 +87,9 @@ class Communicator:
         # Not the group itself: its channel would live as long as the communicator, which the channel keeps alive.
         self._members, self._rank = ranks.group.members, ranks.rank
         self._first_table = ranks.group.loader
-        self._process_group = ranks.group.channel.ids if in_channel() else ranks.group.channel.rows
+        # In the channel's thread, NCCL would share a stream with the program's thread, in an order that ranks do not share.
+        self._on_devices = not in_channel()
+        self._process_group = ranks.group.channel.rows if self._on_devices else ranks.group.channel.ids
         self._buffer, self._mapped = SharedBuffer(), MappedBuffers()
         self._round, self._is_open = 0, False
 
@@ -157,7 +159,8 @@ class Communicator:
 
     def exchange(self, message: tuple | None) -> tuple:
         """See group.exchange. Only within a round."""
-        return exchange(message, Progress(self._first_table, 0, self._round), self._members, self._process_group)
+        progress = Progress(self._first_table, 0, self._round)
+        return exchange(message, progress, self._members, self._process_group, on_devices=self._on_devices)
 
     def _headers(self, mine: Collective) -> list[Header]:
         try:

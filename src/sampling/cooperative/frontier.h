@@ -144,7 +144,7 @@ class Frontier {
   // The same, after all hops of a batch, whose nodes may be the device's.
   void finish_batch(Minibatch& batch) const {
     if (device_ == nullptr) return;
-    if (exchange_ != nullptr) {
+    if (exchange_ != nullptr && !batch.blocks.empty()) {  // without hops the host alone has nodes
       auto [n_id, trees] = device_->hop().take_lists();
       batch.n_id = std::move(n_id);
       batch.trees = std::move(trees);

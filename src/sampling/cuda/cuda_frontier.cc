@@ -69,13 +69,16 @@ void CudaFrontier::start(std::span<const ListRange> destinations, int hop) {
 }
 
 void CudaFrontier::go_on(std::span<const ListRange> destinations, int hop) {
-  for (size_t t = 0; t < num_own_.size() && graph_->graph()->part(); ++t) {
-    CudaNodes& nodes = hop_.nodes()[t];
-    new_own_[t].resize(static_cast<size_t>(nodes.size() - num_own_[t]));
-    work_.copy(new_own_[t].data(), nodes.ids() + num_own_[t],
-               std::ssize(new_own_[t]) * int64_t{sizeof(int64_t)});
+  if (graph_->graph()->part()) {
+    for (size_t t = 0; t < num_own_.size(); ++t) {
+      const CudaNodes& nodes = hop_.nodes()[t];
+      new_own_[t].resize(static_cast<size_t>(nodes.size() - num_own_[t]));
+      work_.copy(new_own_[t].data(), nodes.ids() + num_own_[t],
+                 std::ssize(new_own_[t]) * int64_t{sizeof(int64_t)});
+    }
     work_.wait();
-    nodes.set_rows(rows_of_part(t));
+    for (size_t t = 0; t < num_own_.size(); ++t)
+      hop_.nodes()[t].set_rows(rows_of_part(t));
   }
   num_own_ = hop_.sizes();
   hop_.begin(destinations, hop);

@@ -48,8 +48,8 @@ class CudaIdExchange {
     CudaOwners owners{};
     CudaScratchArray<char> owners_memory;
     int64_t num_found = 0;
-    std::vector<int64_t> counts,
-        asked_counts;  // by rank: of what this one asks it for, and of what it asks for
+    std::vector<int64_t> counts;        // by rank: of the nodes that it is asked for
+    std::vector<int64_t> asked_counts;  // by rank: of the nodes that it asks for
     CudaScratchArray<int32_t> positions;
     Array sorted, send_rows;
     std::vector<const Id*> asked;  // by rank
