@@ -104,6 +104,13 @@ def test_rows_in_place_have_the_bits_of_gathered_rows(store, nodes):
     assert np.array_equal(feat, graph.table("feat").numpy())
 
 
+@pytest.mark.parametrize("layer", [IN_PLACE["sage"], GATHERED["all sources"]])
+def test_compiled_layers_run_as_they_are_written(store, layer):
+    graph, compiled = ramet.open(store), torch.compile(layer, backend="eager")
+    with torch.inference_mode():
+        assert torch.equal(layerwise(graph, [lambda x, block: compiled(x, block)]), layerwise(graph, [layer]))
+
+
 def two_sums(x, block):
     first = aggregate(block, x, "sum").tanh_()
     return first + aggregate(block, x, "min") + aggregate(block, x, "max")
