@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 
 import torch
 from torch.utils import _pytree as pytree  # as torch.export's documentation names it
 
 IS_OLD = torch.__version__ < (2, 4)
-HAS_EAGERLY = hasattr(torch.compiler, "set_stance")  # since 2.6
 FUSED_ADAM = not IS_OLD  # on a CPU
 HOOKS_SEE_KEYWORDS = not IS_OLD  # register_module_forward_hook's
 
@@ -56,11 +56,21 @@ else:
 WIDE_UNSIGNED = {getattr(torch, name) for name in ("uint16", "uint32") if hasattr(torch, name)}
 
 
-def may_compile() -> bool:
-    """Whether something may be compiled here: torch.compile imports its tracer."""
-    return "torch._dynamo" in sys.modules
-
-
 def eagerly():
     """A context in which compiled functions run as they are written."""
-    return torch.compiler.set_stance("force_eager") if may_compile() else contextlib.nullcontext()
+    if "torch._dynamo" not in sys.modules:  # torch.compile imports it
+        return contextlib.nullcontext()
+    has_stances = hasattr(torch.compiler, "set_stance")  # since 2.6
+    return torch.compiler.set_stance("force_eager") if has_stances else _without_tracer()
+
+
+@contextlib.contextmanager
+def _without_tracer():
+    """Compiled functions call set_eval_frame to be traced, which does nothing in this thread then."""
+    frames, thread = sys.modules["torch._dynamo"].eval_frame, threading.get_ident()
+    before = frames.set_eval_frame
+    frames.set_eval_frame = lambda callback: None if threading.get_ident() == thread else before(callback)
+    try:
+        yield
+    finally:
+        frames.set_eval_frame = before

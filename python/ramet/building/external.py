@@ -48,8 +48,9 @@ def external_csc(
     files = [scratch.file() for _ in range(2 + edge_ids)]
     try:
         paths = [f"/proc/self/fd/{file}" for file in files]
-        _, has_ids = builder.finish(*map(os.fsencode, paths), progress=report)
-        arrays = [np.asarray(np.lib.format.open_memmap(path, "r")) for path in paths[: 2 + has_ids]]
+        num_edges, has_ids = builder.finish(*map(os.fsencode, paths), progress=report)
+        lengths = [1 + num_dst, num_edges, num_edges][: 2 + has_ids]  # numpy 1.26 maps no empty array
+        arrays = [np.asarray(np.load(path, "r" if length else None)) for path, length in zip(paths, lengths)]
         return Csc(arrays[0], arrays[1], arrays[2] if has_ids else None)
     finally:
         for file in files:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch.distributed as dist
 
+from ramet.ranks.gathering import all_gather_object
 from ramet.ranks.world import this_machine
 
 
@@ -26,7 +27,7 @@ def machine_groups() -> MachineGroups:
     if not (dist.is_available() and dist.is_initialized()):
         raise ValueError("machine_groups needs torch.distributed, which is not initialized")
     machines = [None] * dist.get_world_size()
-    dist.all_gather_object(machines, this_machine())
+    all_gather_object(machines, this_machine())
     ranks_of: dict = {machine: [] for machine in machines}
     for rank, machine in enumerate(machines):
         ranks_of[machine].append(rank)

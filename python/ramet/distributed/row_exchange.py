@@ -17,6 +17,7 @@ import torch.distributed as dist
 from ramet import _core
 from ramet._support.tensors import to_tensor
 from ramet.loading.table_rows import TableRows
+from ramet.ranks.gathering import all_gather_object
 from ramet.ranks.group import all_to_all
 from ramet.ranks.peers import naming_ended
 
@@ -177,7 +178,7 @@ def _agree(form: list[tuple], group, block) -> None:
     if block.batch.origin.compared.setdefault(block.index, now) != now:
         return
     said = [None] * dist.get_world_size(group)
-    dist.all_gather_object(said, form, group=group)
+    all_gather_object(said, form, group=group)
     for rank, other in enumerate(said):
         if other != said[0]:
             raise ValueError(

@@ -33,7 +33,7 @@ from tqdm import tqdm
 from ramet import _core
 from ramet._support.arguments import as_int, as_memory
 from ramet._support.memory import available_memory
-from ramet._support.old_torch import HAS_EAGERLY, eagerly, may_compile
+from ramet._support.old_torch import eagerly
 from ramet._support.openmp import share_cores
 from ramet._support.tensors import to_tensor
 from ramet.dtypes import dtype_name
@@ -214,8 +214,6 @@ class _Pass:
     def in_place(self, rows):
         """The rows of all nodes by type, for layers that read them where they are; None where one is no tensor."""
         if self.device.type != "cpu" or any(self.graph.indices(t).dtype != np.int32 for t in self.graph.edge_types):
-            return None
-        if may_compile() and not HAS_EAGERLY:
             return None
         found = {t: self._tensor(table) for t, table in rows.items()}
         return None if any(tensor is None for tensor in found.values()) else found

@@ -19,6 +19,7 @@ import torch.distributed as dist
 
 from ramet._support import torch_devices as devices
 from ramet.ranks import peers
+from ramet.ranks.gathering import all_gather_object
 
 # By the world that its groups belong to: whoever kept a group would keep torch's threads, beyond destroy_process_group.
 _channels: weakref.WeakKeyDictionary[dist.ProcessGroup, dict[tuple, Channel]] = weakref.WeakKeyDictionary()
@@ -74,9 +75,7 @@ def channel_of(members: list[int], group) -> Channel:
     channel = channels.get(key)
     # A rank may not know yet what has failed on another.
     by_rank = [None] * len(members)
-    dist.all_gather_object(
-        by_rank, (channel is not None and channel.failure is None, peers.this_process()), group=group
-    )
+    all_gather_object(by_rank, (channel is not None and channel.failure is None, peers.this_process()), group=group)
     are_open, processes = zip(*by_rank)
     if not all(are_open):
         channel = channels[key] = Channel(*_new_groups(members, group, timeout, backend))
@@ -91,7 +90,7 @@ def _new_groups(members: list[int], group, timeout, backend: str) -> tuple:
     rank make up for the difference."""
     made = len(dist.distributed_c10d._world.pg_names)  # noqa: SLF001 (torch's)
     counts = [0] * len(members)
-    dist.all_gather_object(counts, made, group=group)
+    all_gather_object(counts, made, group=group)
     alone = [
         dist.new_group([dist.get_rank()], backend="gloo", use_local_synchronization=True)
         for _ in range(max(counts) - made)

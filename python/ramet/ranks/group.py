@@ -12,6 +12,7 @@ import torch.distributed as dist
 from ramet._support import torch_devices as devices
 from ramet._support.arguments import shortened
 from ramet.ranks.channel import Channel, channel_of, has_nccl, in_channel
+from ramet.ranks.gathering import all_gather_object
 from ramet.ranks.peers import naming_ended
 from ramet.ranks.world import is_group
 
@@ -79,7 +80,7 @@ class Group:
             problem, failure = f"{type(error).__name__}: {error}", error
         gathered = [(value, problem)] * self.size
         if self.size > 1:
-            dist.all_gather_object(gathered, (value, problem), group=self.channel.rows)
+            all_gather_object(gathered, (value, problem), group=self.channel.rows)
         if failure is not None:
             try:
                 raise failure
@@ -205,7 +206,7 @@ def _rank_of(members: list[int], everyone) -> tuple[int, int]:
     if len(members) == dist.get_world_size(everyone):
         return 0, 1
     by_rank: list = [None] * dist.get_world_size(everyone)
-    dist.all_gather_object(by_rank, members, group=everyone)
+    all_gather_object(by_rank, members, group=everyone)
     groups = sorted({tuple(group) for group in by_rank})
     if sorted(rank for group in groups for rank in group) != sorted(dist.get_process_group_ranks(everyone)):
         raise ValueError(f"the cooperating groups {groups} are not a partition of the ranks that share a batch")

@@ -23,8 +23,10 @@ import torch
 import torch.distributed as dist
 
 from ramet import _core
+from ramet._support.training import for_training
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.ranks.channel import in_channel
+from ramet.ranks.gathering import all_gather_object
 from ramet.ranks.group import Progress, exchange, keep
 from ramet.ranks.peers import naming_ended
 from ramet.ranks.ranks import Ranks
@@ -177,13 +179,14 @@ class Communicator:
         """ValueError that names the difference between the rank and rank 0. Every rank has the same headers, so every
         rank comes here."""
         all_ranks: list[Collective] = [mine] * len(self._members)
-        dist.all_gather_object(all_ranks, mine, group=self._process_group)
+        all_gather_object(all_ranks, mine, group=self._process_group)
         first, other = all_ranks[0], all_ranks[rank]
         raise ValueError(
             f"rank {self._members[rank]} is {other.difference_from(first)}, but rank {self._members[0]} "
             f"{first.difference_from(other)}: the ranks of tables do the same, in one order"
         )
 
+    @for_training  # torch 2.2 gathers into no tensors of inference mode
     def _all_gather(self, header: Header, async_op: bool) -> tuple:
         mine = torch.tensor(header)
         gathered = torch.empty(len(self._members), len(header), dtype=torch.int64)

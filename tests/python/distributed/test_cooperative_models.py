@@ -86,7 +86,9 @@ def count_exchanges(name):
 
     graph = models.graph_for(name)
     model = Cooperative(models.model_for(name, graph, torch.float32))
-    batch = next(iter(models.loader_for(name, graph, ranks=ramet.Cooperate(ownership=models.ownership_for(graph)))))
+    with torch.inference_mode():
+        loader = models.loader_for(name, graph, ranks=ramet.Cooperate(ownership=models.ownership_for(graph)))
+    batch = next(iter(loader))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(context, "exchange", counted)
         out = model(batch.x, batch.blocks)

@@ -36,13 +36,6 @@ def graph() -> ramet.Graph:
     return ramet.from_edge_index(rng.integers(0, 500, (2, 4_000)), 500, nodes=nodes)
 
 
-def test_inference_reads_rows_in_place_in_compiled_layers_too(graph):
-    conv = nn.SAGEConv(8, 8)
-    compiled = torch.compile(conv, backend="eager")
-    with torch.inference_mode():
-        assert torch.equal(nn.layerwise(graph, [lambda x, block: compiled(x, block)]), nn.layerwise(graph, [conv]))
-
-
 @pytest.fixture(autouse=True)
 def fresh():
     torch._dynamo.reset()

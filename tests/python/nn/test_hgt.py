@@ -38,7 +38,7 @@ def layers(heads: int = 2, widths=WIDTHS, metadata=METADATA) -> tuple:
     with torch.no_grad():
         for parameter in (*theirs.skip.values(), *theirs.p_rel.values()):
             parameter.copy_(torch.randn(parameter.shape))
-    ours = copy.deepcopy(theirs)
+    ours = copy.deepcopy(theirs).double()  # PyG 2.6 copies maps of unknown width as float32
     assert nn.from_pyg(ours)[0].reason is None
     assert list(ours.state_dict()) == list(theirs.state_dict()) and repr(ours) == repr(theirs)
     return ours, theirs

@@ -16,6 +16,7 @@ from trimmed import batch_of, compare, mlp, outcome, rows_known, without_hops
 import ramet
 import ramet.nn
 from ramet._support import log
+from ramet._support.old_torch import IS_OLD
 from ramet.nn.lazy_rows import LazyRows
 
 PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"]}
@@ -209,6 +210,7 @@ def test_a_layer_saw_the_rows_as_they_were_before_a_write(batch):
     compare(Written(LAYERS["GINConv"]).double(), run, batch)
 
 
+@pytest.mark.skipif(IS_OLD, reason="vmap of torch 2.2 gives a meta tensor, whose values nobody can read")
 def test_rows_in_a_transform_of_torch_func_keep_their_gradient_or_raise(batch):
     model = pyg.SAGEConv(12, 4).double()
     ramet.nn.from_pyg(model)

@@ -104,6 +104,12 @@ def test_rows_in_place_have_the_bits_of_gathered_rows(store, nodes):
     assert np.array_equal(feat, graph.table("feat").numpy())
 
 
+def test_compiled_layers_run_as_they_are_written(store):
+    graph, layer = ramet.open(store), lambda x, block: IN_PLACE["sage"](x, block) + aggregate(block, x.relu(), "sum")
+    with torch.inference_mode():
+        assert torch.equal(*(layerwise(graph, [f]) for f in (layer, torch.compile(layer, backend="eager"))))
+
+
 def two_sums(x, block):
     first = aggregate(block, x, "sum").tanh_()
     return first + aggregate(block, x, "min") + aggregate(block, x, "max")

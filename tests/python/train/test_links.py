@@ -135,7 +135,8 @@ def test_scores_are_products_of_rows(store, trained, tmp_path, capsys):
     command_line.run(capsys, *argv)
     lines = (tmp_path / "scores.csv").read_text().splitlines()
     assert lines[0] == "source_0,source_1,destination_0,destination_1,score"
-    assert lines[3].startswith("n,400,n,699,") and float(lines[3].split(",")[4]) == np.load(files["of_pairs"])[2]
+    assert lines[3].startswith("n,400,n,699,")
+    assert np.float32(lines[3].split(",")[4]) == np.load(files["of_pairs"])[2]
 
     graph = ramet.open(store)
     rows = layerwise(graph.edge_subgraph("train"), load_model(run)[0]).numpy()

@@ -132,7 +132,7 @@ class HGTConv(Conv):
             mapped = F.linear(x, both[:, :-1], both[:, -1])  # cheaper once than for each type of edges
         else:
             mapped = torch.cat([mapped[:, :width], mapped[:, 2 * width :]], 1)
-        identity = torch.eye(2 * width, 2 * width + 1, dtype=mapped.dtype, device=mapped.device)
+        identity = torch.eye(2 * width, 2 * width + 1, device=mapped.device).to(mapped.dtype)  # old torch: no bfloat16
         return first_rows(x, count, "destinations"), _picked(mapped, 0, leaving)[1], identity
 
     def _maps(self, edge_type, of_type) -> list:
