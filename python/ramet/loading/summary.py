@@ -98,7 +98,12 @@ class Summary:
     def _repr_html_(self) -> str:
         if self.bound == "unknown":
             return html.table(str(self), (), ())
-        rows = [("batches", self._work()), ("disk", self._disk()), ("memory", self._memory()), ("advice", self._advice())]
+        rows = [
+            ("batches", self._work()),
+            ("disk", self._disk()),
+            ("memory", self._memory()),
+            ("advice", self._advice()),
+        ]
         title = f"{self._verdict()}; {self._threads()}"
         return html.table(title, ("", ""), [row for row in rows if row[1]], self._shares())
 
