@@ -10,6 +10,7 @@ from ramet._support import torch_devices
 from ramet.loading import ranks
 from ramet.loading.batch import Batch, Origin
 from ramet.loading.epoch_monitor import LoaderEpochs
+from ramet.loading.provided_tables import require_same_caches
 
 
 class Epochs:
@@ -60,10 +61,10 @@ class Epochs:
 
 class EpochIterator:
     """The batches of one epoch, the loader's next one when the first batch is asked for. Only then do its threads
-    start. They stop when the iterator is exhausted, closed or dropped."""
+    start. They stop when the iterator is exhausted, closed or dropped. caches: as of caches_of()."""
 
-    def __init__(self, epochs: Epochs):
-        self._epochs = epochs
+    def __init__(self, epochs: Epochs, caches: list[tuple]):
+        self._epochs, self._caches = epochs, caches
         self._epoch: int | None = None  # before the first batch
         self._stream: _core.EpochStream | None = None
 
@@ -77,6 +78,7 @@ class EpochIterator:
         if self._stream is None:
             raise StopIteration
         try:
+            require_same_caches(self._caches)
             core = self._stream.next()
         except Exception:
             self.close()  # the epoch ends here, but the loader's position stays that of this batch

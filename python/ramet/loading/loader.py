@@ -133,7 +133,7 @@ class Loader:
     def __iter__(self) -> EpochIterator:
         require_same_caches(self._caches)
         share_cores(self._core.max_threads)
-        return EpochIterator(self._epochs)
+        return EpochIterator(self._epochs, self._caches)
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iterator that asks for its first batch. Right after `load_state_dict`, the epoch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 
 from ramet import _core
@@ -62,13 +61,13 @@ def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTabl
 
 def caches_of(tables: Iterable) -> list[tuple]:
     """(the storage of a table, which rows of it are cached), of given tables."""
-    return [(weakref.ref(table._storage), table.cached) for table in tables if isinstance(table, Table)]  # noqa: SLF001
+    return [(table._storage, table.cached) for table in tables if isinstance(table, Table)]  # noqa: SLF001
 
 
 def require_same_caches(before: list[tuple]) -> None:
     """ValueError where other rows are cached than at the time of caches_of()."""
-    for ref, cached in before:
-        if (storage := ref()) is not None and storage.cached is not cached:
+    for storage, cached in before:
+        if storage.cached is not cached:
             raise ValueError(
                 f"{storage.stored.name} has other rows cached than when the loader was made: make it again"
             )

@@ -17,7 +17,7 @@ from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.fused import FLOATING, FUSED, is_floating
 from ramet.loading.origins import known_edges, version_of
-from ramet.loading.provided_tables import is_here, rows_of
+from ramet.loading.provided_tables import is_here
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
 
@@ -150,9 +150,9 @@ class TableRows:
 
     def _in_engine(self, ids: torch.Tensor) -> tuple[np.ndarray, _core.Table]:
         """The rows `ids` as numbers of rows of the engine's table, and that."""
-        provided = rows_of(self._table, pulls=False)
-        positions = provided.positions
-        return ids.numpy() if positions is None else positions.look_up(ids.numpy()), provided.rows
+        storage = self._table._storage
+        rows, positions = storage.rows, storage.positions
+        return ids.numpy() if positions.is_dense else positions.look_up(ids.numpy()), rows
 
     def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if self._ready.device is None else tensor.to(self._ready.device)

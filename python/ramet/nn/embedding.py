@@ -165,6 +165,7 @@ class Embedding(torch.nn.Module):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args) -> None:
         """Copies the rows into the table, also with assign=True."""
+        self.table.flush()
         with self._rows_as_buffer():
             self.table._storage.require_cache_in_process()
             try:
@@ -175,6 +176,8 @@ class Embedding(torch.nn.Module):
     @contextmanager
     def _rows_as_buffer(self):
         """For that long torch sees the rows."""
+        if (cache := self.table._storage.cache) is not None:
+            cache.copy_to_host()
         try:
             self._buffers["weight"] = self.weight
         except ValueError as error:

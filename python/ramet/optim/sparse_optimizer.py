@@ -18,7 +18,7 @@ from ramet.optim import checkpoint
 from ramet.optim.position import Begun, Position
 from ramet.optim.trainable_rows import TrainableRecords, TrainableRows, trainable_of
 from ramet.ranks.ranks import Ranks
-from ramet.tables.communicator import abort, all_to_all, release
+from ramet.tables.communicator import Op, abort, all_to_all, begin, release
 from ramet.tables.overlap import share_rows
 from ramet.tables.storage import Storage
 from ramet.tables.table import Table
@@ -173,6 +173,11 @@ class SparseOptimizer(torch.optim.Optimizer):
         with _propagate_errors(tables):
             del begun.awaited[channel]  # from here on an error reaches them
             steps = [self._step_of(trainable) for trainable in trainables]
+            for trainable in trainables:
+                trainable.require_rows()
+        if any(trainable.lacks_caches for trainable in trainables):
+            begin(tables, Op.CACHE, step=self._number + 1)  # ranks make them together, in check()
+        with _propagate_errors(tables):
             for trainable, step in zip(trainables, steps):
                 trainable.check(step)
             inputs = [(rows, begun.gradients_of(trainable)) for rows, trainable in zip(tables, trainables)]

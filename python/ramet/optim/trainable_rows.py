@@ -107,6 +107,11 @@ class TrainableRows:
         _core.apply_gradients(step, rows, state_rows, lists, own=own, threads=torch.get_num_threads())
         return others
 
+    @property
+    def lacks_caches(self) -> bool:
+        """Whether the state has other rows cached than the table."""
+        return any(table.cached is not self.embedding.table.cached for table in self.state.values())
+
     def _storages(self) -> list[Storage]:
         """Of the rows and their state, with the same rows cached."""
         storages = [table._storage for table in (self.embedding.table, *self.state.values())]

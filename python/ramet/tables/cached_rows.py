@@ -189,6 +189,8 @@ def cache_rows(storage: Storage, ids) -> None:
             "ids": Digest(zlib.crc32(some.tobytes()), f"{len(some)} rows that begin with {some[:8].tolist()}")
         }
 
+    if ids is None and storage.ranks.group is None and storage.cache is None:  # as of unpickled tables
+        return
     found = storage.ranks.agree(check)
     storage.flush()
     storage.cache = None  # whose memory is free for what comes

@@ -46,6 +46,7 @@ class Op(IntEnum):
     GATHER = 2
     SCATTER = 3
     ADD = 4
+    CACHE = 5
 
 
 class Header(NamedTuple):
@@ -89,7 +90,7 @@ class Communicator:
         # Not the group itself: its channel would live as long as the communicator, which the channel keeps alive.
         self._members, self._rank = ranks.group.members, ranks.rank
         self._first_table = ranks.group.loader
-        # In the channel's thread, NCCL would share a stream with the program's thread, in an order that ranks do not share.
+        # In the channel's thread NCCL would share the program's stream, where ranks begin in different orders.
         self._on_devices = not in_channel()
         self._process_group = ranks.group.channel.rows if self._on_devices else ranks.group.channel.ids
         self._buffer, self._mapped = SharedBuffer(), MappedBuffers()
@@ -224,6 +225,13 @@ def all_to_all(
     if communicator is None:
         return [lists for _, lists in inputs]
     return communicator.all_to_all(inputs, op, threads, **what)
+
+
+def begin(tables: list[Storage], op: Op, **what) -> None:
+    """Returns when all ranks begin the same: an error of one is one on all."""
+    communicator = communicator_of(tables)
+    if communicator is not None:
+        communicator.begin_round(op, tables, **what)
 
 
 def release(tables: list[Storage]) -> None:

@@ -114,8 +114,8 @@ def _cause(context, error):
 
 def sentence_of(text: str) -> str:
     """The error at the end of a traceback, with the first line of its message; other texts as they are."""
-    lines = text.rpartition("Traceback (most recent call last):")[2].splitlines()
-    return next((line for line in lines if line and not line.startswith(" ")), text)
+    _, marker, end = text.rpartition("Traceback (most recent call last):")
+    return next((line for line in end.splitlines() if line and not line.startswith(" ")), text) if marker else text
 
 
 def _stop(processes):

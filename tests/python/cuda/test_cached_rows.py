@@ -109,6 +109,7 @@ WAYS = {
     "deepcopy": lambda embedding: copy.deepcopy(embedding).weight,
     "pickle": lambda embedding: pickle.loads(pickle.dumps(embedding)).weight,
     "gather": lambda embedding: embedding.table.gather(np.arange(ROWS)),
+    "rows": lambda embedding: ramet.nn.TableRows(embedding.table, torch.arange(ROWS), ROWS).rows(),
     "flush": lambda embedding: embedding.table.flush(),
 }
 
@@ -326,9 +327,13 @@ def test_a_loader_reads_cached_rows_as_steps_leave_them(gpu):
     ):
         with pytest.raises(ValueError, match=message):
             made(**options)
+    batches = iter(loader)
+    next(batches)
     table.cache([1])
-    with pytest.raises(ValueError, match="other rows cached than when the loader was made"):
-        next(iter(loader))
+    for again in (batches, iter(made(device="cuda"))):
+        table.cache([2])
+        with pytest.raises(ValueError, match="other rows cached than when the loader was made"):
+            next(again)
 
 
 @pytest.mark.without_gpu

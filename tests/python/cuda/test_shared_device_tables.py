@@ -65,7 +65,7 @@ def learned(method: str, rounding: str, placement: str, ownership) -> dict:
 
 
 def learned_with_caches(method: str, rounding: str) -> dict:
-    use_device()
+    emulated_devices.use_device()
     device, caches = devices.as_device(None), {0: np.arange(0, learning.ROWS, 3), 1: None, 2: [7, 7, 80]}
     how = {"cached": caches, "to": lambda tensor: devices.move(tensor, device)}
     return learning.learn(method, rounding, dist.get_rank(), dist.get_world_size(), **how)
@@ -73,7 +73,7 @@ def learned_with_caches(method: str, rounding: str) -> dict:
 
 def cached_rows(path) -> dict:
     """What ranks see of cached rows, and are refused, at the times of docs/caches.md."""
-    use_device()
+    emulated_devices.use_device()
     said: dict = {}
     other = use_cached_rows(path, said)
     dist.barrier()
@@ -110,6 +110,12 @@ def use_cached_rows(path, said: dict) -> ramet.Table:
     said["scatter"] = learning.refused(lambda: table.scatter([0], np.zeros((1, 2), "f4")))
     table.copy_from(ramet.Table(np.full((10, 2), 3, "f4")))
     said["copied"] = devices.on_host(table.gather(ids))[:, 0].tolist()
+    optimizer.zero_grad()
+    embedding(ids).sum().backward()
+    optimizer.step()
+    embedding.load_state_dict({"weight": torch.full((10, 2), 4.0)})
+    said["loaded"] = devices.on_host(table.gather(ids))[:, 0].tolist()
+    said["failed"] = fail_with_new_caches(ids)
     optimizer.load(path)
     optimizer.zero_grad()
     embedding(ids).sum().backward()
@@ -117,9 +123,25 @@ def use_cached_rows(path, said: dict) -> ramet.Table:
     return other
 
 
+def fail_with_new_caches(ids) -> str:
+    """In the first step after cache(), before ranks make the caches of the state, of fewer rows than ranks."""
+    embedding = ramet.nn.Embedding(10, 2, seed=2)
+    optimizer = ramet.optim.Adam(embedding, lr=0.1)
+    embedding.table.cache([5])
+    embedding(ids).sum().backward()
+    if dist.get_rank() == 0:
+        optimizer.param_groups[0]["lr"] = -1.0
+    said = learning.refused(optimizer.step)
+    optimizer.param_groups[0]["lr"] = 0.1
+    optimizer.zero_grad()
+    embedding(ids).sum().backward()
+    optimizer.step()
+    return said
+
+
 def loaded() -> bool:
     """Whether a loader's rows of a table with cached rows are those of the graph."""
-    use_device()
+    emulated_devices.use_device()
     graph = homogeneous()
     rows = graph.table("feat")
     table = ramet.Table.create(rows.shape, rows.dtype)
@@ -226,7 +248,7 @@ def test_embeddings_with_cached_rows_learn_the_same_bits(gpu, world, method, rou
 
 
 def test_cached_rows_of_several_ranks(gpu, world, tmp_path):
-    for said in world.call(cached_rows, str(tmp_path / "saved")):
+    for rank, said in enumerate(world.call(cached_rows, str(tmp_path / "saved"))):
         assert "rank 1 has ids=1 rows that begin with [1], but rank 0" in said["other ids"]
         assert "IndexError: ids[0] = 10 is outside the 10 rows" in said["bad ids"]
         assert said["there"] == said["saved"] == [0] * 10
@@ -236,6 +258,8 @@ def test_cached_rows_of_several_ranks(gpu, world, tmp_path):
         assert "since the last flush()" in said["refresh"]
         assert "where scatter() of one rank does not write" in said["scatter"]
         assert said["copied"] == [3] * 10
+        assert said["loaded"] == [4] * 10
+        assert ("lr" if rank == 0 else "rank 0 failed") in said["failed"]
         assert said["left"] == [-1] * 10
 
 
