@@ -125,7 +125,7 @@ class Ranks {
     return result;
   }
 
-  // What every rank sends first.
+  // What every rank sends first. Nothing without hops.
   Messages start(int seed_type,
                  const std::vector<int64_t>& seeds,
                  uint64_t epoch = 0,
@@ -135,7 +135,8 @@ class Ranks {
     for (size_t rank = 0; rank < size(); ++rank) {
       const std::vector<int64_t> owned = own(seed_type, seeds, rank);
       const Seeds of_rank{seed_type, owned};
-      sent.push_back(samplers_[rank]->start(std::span(&of_rank, 1), epoch, step, excluded).value());
+      auto first = samplers_[rank]->start(std::span(&of_rank, 1), epoch, step, excluded);
+      if (first) sent.push_back(std::move(*first));
     }
     return sent;
   }
@@ -164,9 +165,9 @@ class Ranks {
                                 uint64_t epoch = 0,
                                 uint64_t step = 0,
                                 std::span<const ExcludedEdges> excluded = {}) {
-    std::optional<Messages> sent = start(seed_type, seeds, epoch, step, excluded);
-    while (sent)
-      sent = receive(deliver(*sent));
+    Messages sent = start(seed_type, seeds, epoch, step, excluded);
+    while (!sent.empty())
+      sent = receive(deliver(sent)).value_or(Messages{});
     return take();
   }
 

@@ -150,7 +150,7 @@ class TableRows:
 
     def _in_engine(self, ids: torch.Tensor) -> tuple[np.ndarray, _core.Table]:
         """The rows `ids` as numbers of rows of the engine's table, and that."""
-        storage = self._table._storage
+        storage = self._table._storage  # noqa: SLF001 (as the engine has it)
         rows, positions = storage.rows, storage.positions
         return ids.numpy() if positions.is_dense else positions.look_up(ids.numpy()), rows
 
