@@ -49,10 +49,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         device_(std::move(device)),
         trees_(static_cast<size_t>(membership_.rank), ranks_),
         names_(names_of(membership_, hop_sampler_.tree_keys())),
-        device_exchange_(merges() || hop_sampler_.is_monotonic()
-                             ? nullptr
-                             : exchange_of<Id>(device_.get(), membership_, names_)),
-        frontier_(hop_sampler_, layer_, device_.get(), device_exchange_.get()),
+        exchange_(merges() || hop_sampler_.is_monotonic()
+                      ? nullptr
+                      : exchange_of<Id>(device_.get(), membership_, names_)),
+        frontier_(hop_sampler_, layer_, device_.get(), exchange_.get()),
         routes_(names_.size()),
         requests_(names_.size()),
         seed_positions_(names_.size()),
@@ -120,8 +120,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         stage_ = Stage::kDone;
         return std::nullopt;
       case Stage::kSources:
-        device_exchange_ != nullptr ? device_exchange_->receive(from_ranks)
-                                    : receive_nodes(from_ranks, hop_sampler_.is_monotonic());
+        exchange_ != nullptr ? exchange_->receive(from_ranks)
+                             : receive_nodes(from_ranks, hop_sampler_.is_monotonic());
         if (tree_budget_) {
           stage_ = Stage::kFound;
           return tree_budget_->announce(own_, frontier_.num_own(), pool());
@@ -256,8 +256,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   Message sample_sources() {
     block_.relations = frontier_.sample(driver_.step_keys());
-    Message message =
-        device_exchange_ != nullptr ? device_exchange_->ask(frontier_.num_own()) : ask_for_found();
+    Message message = exchange_ != nullptr ? exchange_->ask(frontier_.num_own()) : ask_for_found();
     for (const Relation& relation : block_.relations)
       renumber(relation);
     stage_ = Stage::kSources;
@@ -303,9 +302,9 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     if (ranks_ == 1 && !merges()) return;
     const size_t src = source_type(relation);
     const auto num_own = static_cast<int32_t>(frontier_.num_own(src));
-    const auto to = device_exchange_ != nullptr ? device_exchange_->positions(src)
-                    : merges()                  ? merged_[src].numbers()
-                                                : routes_[src].positions();
+    const auto to = exchange_ != nullptr ? exchange_->positions(src)
+                    : merges()           ? merged_[src].numbers()
+                                         : routes_[src].positions();
     frontier_.renumber(relation, {.at = to.data(),
                                   .size = std::ssize(to),
                                   .first = num_own,
@@ -353,9 +352,9 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
 
   void finish_hop() {
     for (size_t t = 0; t < own_.size(); ++t) {
-      merges() ? merged_[t].exchange(routes_[t], requests_[t])
-               : block_.exchange.push_back(
-                     device_exchange_ != nullptr ? device_exchange_->take_plan(t) : plan(t));
+      merges()
+          ? merged_[t].exchange(routes_[t], requests_[t])
+          : block_.exchange.push_back(exchange_ != nullptr ? exchange_->take_plan(t) : plan(t));
     }
     block_.num_src = merges() ? sizes(own_) : frontier_.num_src();
     driver_.add(std::move(block_));
@@ -380,7 +379,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   std::vector<AskedNodes> names_;               // by node type, as what follows
   NodeIndexes<Id> own_;                         // the batch's nodes of this rank
   NodeIndexes<Id> layer_;  // the hop's sources, whoever owns them; destinations first
-  const std::unique_ptr<CudaIdExchange<Id>> device_exchange_;  // nullptr: the host exchanges ids
+  const std::unique_ptr<CudaIdExchange<Id>> exchange_;  // nullptr: the host exchanges ids
   Frontier<Id> frontier_;
   std::vector<Routes<Id>> routes_;                    // of what this rank asks for
   std::vector<IncomingIds<Id>> requests_;             // of what it is asked for
