@@ -351,11 +351,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   }
 
   void finish_hop() {
-    for (size_t t = 0; t < own_.size(); ++t) {
+    for (size_t t = 0; t < own_.size(); ++t)
       merges()
           ? merged_[t].exchange(routes_[t], requests_[t])
           : block_.exchange.push_back(exchange_ != nullptr ? exchange_->take_plan(t) : plan(t));
-    }
     block_.num_src = merges() ? sizes(own_) : frontier_.num_src();
     driver_.add(std::move(block_));
   }
