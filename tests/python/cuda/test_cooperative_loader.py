@@ -2,6 +2,7 @@
 docs/cooperative.md, "On GPUs", and docs/semantics.md, sections 10 and 12."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import emulated_devices
 import numpy as np
@@ -16,6 +17,7 @@ import ramet
 from ramet import _core
 from ramet._support import torch_devices as devices
 from ramet.distributed import Cooperative, exchange
+from ramet.ranks import group as groups
 from ramet.ranks.group import Group
 
 WORLD = 2
@@ -114,7 +116,7 @@ def compare_links(store: str, exclude: str | None) -> None:
 
 
 def exchange_uneven() -> list:
-    """Of bytes that only rank 0 has on its device."""
+    """Of bytes that only rank 0 has on its device: NCCL, which moves none from elsewhere, would move none of them."""
     if _core.cuda_backend() == "emulated":
         emulated_devices.replace()
     group = Group()
@@ -122,8 +124,15 @@ def exchange_uneven() -> list:
     data = np.arange(5, dtype=np.uint8) + 10 * group.rank
     is_there = group.rank == 0
     sent = devices.move(torch.from_numpy(data), devices.as_device(None)) if is_there else data
-    bytes_in, received = group.exchange(([2, 3], sent), group.progress(0, 0))
-    assert devices.is_on_device(received) == is_there
+    all_to_all, moved = dist.all_to_all_single, []
+
+    def note(received, given, *arguments, **options):
+        moved.append(devices.is_on_device(given))
+        return all_to_all(received, given, *arguments, **options)
+
+    with patch.object(groups, "has_nccl", lambda _: True), patch.object(dist, "all_to_all_single", note):
+        bytes_in, received = group.exchange(([2, 3], sent), group.progress(0, 0))
+    assert moved == [False, False] and devices.is_on_device(received) == is_there
     return [bytes_in, np.asarray(devices.on_host(received)).tolist()]
 
 
