@@ -165,8 +165,7 @@ class Embedding(torch.nn.Module):
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args) -> None:
         """Copies the rows into the table, also with assign=True."""
-        self.table.flush()
-        with self._rows_as_buffer():
+        with self._rows_as_buffer(flush=True):
             self.table._storage.require_cache_in_process()
             try:
                 super()._load_from_state_dict(state_dict, prefix, local_metadata | {ASSIGN: False}, *args)
@@ -174,10 +173,11 @@ class Embedding(torch.nn.Module):
                 self.table.refresh()
 
     @contextmanager
-    def _rows_as_buffer(self):
-        """For that long torch sees the rows."""
-        if (cache := self.table._storage.cache) is not None:
-            cache.copy_to_host()
+    def _rows_as_buffer(self, flush: bool = False):
+        """For that long torch sees the rows. flush: with cached rows, which is collective."""
+        cache = self.table._storage.cache if isinstance(self.table, Table) else None
+        if cache is not None:
+            cache.flush_together() if flush else cache.copy_to_host()
         try:
             self._buffers["weight"] = self.weight
         except ValueError as error:
