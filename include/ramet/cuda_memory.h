@@ -19,7 +19,7 @@ namespace ramet {
 class CudaStream {
  public:
   explicit CudaStream(int device);
-  ~CudaStream();
+  ~CudaStream();  // waits for its work
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 

@@ -55,7 +55,7 @@ struct DeviceMemory {
   std::shared_ptr<EventCache> events;
 };
 
-// Streams of the engine, which nobody captures.
+// Streams of the engine, which nobody captures, and which have done their work when they end.
 class OwnStreams {
  public:
   void add(CudaStreamHandle stream) {
@@ -69,6 +69,12 @@ class OwnStreams {
   bool has(CudaStreamHandle stream) {
     const std::lock_guard lock(mutex_);
     return streams_.contains(stream);
+  }
+  // Calls mark(), during which the stream does not end; true where it has ended before.
+  template <typename Mark>
+  bool mark_if_alive(CudaStreamHandle stream, const Mark& mark) {
+    const std::lock_guard lock(mutex_);
+    return !streams_.contains(stream) || mark();
   }
 
  private:
@@ -90,8 +96,9 @@ const std::shared_ptr<const int>& life_of_thread() {
 // A stream that uses a buffer, and the thread that said so, which alone may mark what the stream
 // was given, as long as it lives. The engine's own streams are marked by any thread.
 struct User {
-  explicit User(CudaStreamHandle its_stream) : stream(its_stream) {
-    if (!own_streams().has(stream)) thread = life_of_thread();
+  explicit User(CudaStreamHandle its_stream)
+      : stream(its_stream), is_own(own_streams().has(its_stream)) {
+    if (!is_own) thread = life_of_thread();
   }
   [[nodiscard]] bool is_of_this_thread() const {
     const std::shared_ptr<const int> life = thread.lock();
@@ -99,6 +106,7 @@ struct User {
   }
 
   CudaStreamHandle stream;
+  bool is_own;
   std::weak_ptr<const int> thread;
 };
 
@@ -151,15 +159,18 @@ class InUse {
   std::optional<DeviceMemory::Buffer> finish() {
     const std::lock_guard lock(mutex_);
     buffer_.uses.reserve(buffer_.uses.size() + users_.size());
-    std::erase_if(users_, [&](const User& user) {
-      return user.is_of_this_thread() && could_mark(user.stream);
-    });
+    std::erase_if(users_,
+                  [&](const User& user) { return user.is_of_this_thread() && could_mark(user); });
     if (!users_.empty()) return std::nullopt;
     return std::move(buffer_);
   }
 
  private:
-  bool could_mark(CudaStreamHandle stream) {
+  bool could_mark(const User& user) {
+    const auto mark = [&] { return could_record(user.stream); };
+    return user.is_own ? own_streams().mark_if_alive(user.stream, mark) : mark();
+  }
+  bool could_record(CudaStreamHandle stream) {
     const CudaRuntime& runtime = require_cuda().runtime;
     if (runtime.is_capturing(device_, stream)) return false;
     const CudaEventHandle event = events_->take();
@@ -321,6 +332,11 @@ CudaStream::CudaStream(int device)
 }
 
 CudaStream::~CudaStream() {
+  try {
+    synchronize();
+  } catch (const Error&) {
+    // The stream's own failure; its work is over.
+  }
   own_streams().remove(handle_);
   cuda_backend()->runtime.destroy_stream(device_, handle_);
 }
