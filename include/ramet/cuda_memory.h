@@ -15,11 +15,11 @@
 
 namespace ramet {
 
-// A stream that this object owns. Destroying it does not wait for its work.
+// A stream that this object owns. Destroying it waits for its work.
 class CudaStream {
  public:
   explicit CudaStream(int device);
-  ~CudaStream();  // waits for its work
+  ~CudaStream();
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
